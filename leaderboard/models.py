@@ -1,0 +1,110 @@
+"""Comparisons in, ratings out. Knows nothing of battles: others push their comparisons down into it."""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from providers.models import LanguageModel
+
+
+class ComparisonQuerySet(models.QuerySet["Comparison"]):
+    def counted(self) -> "ComparisonQuerySet":
+        """Those that ratings are made of."""
+        return self.filter(exclusion="")
+
+
+class Comparison(models.Model):
+    """One judgement on two models: the one fact table of all ratings. Narrow and indexed, so that a leaderboard is
+    one GROUP BY."""
+
+    class Outcome(models.TextChoices):
+        A = "a", _("A is better")
+        B = "b", _("B is better")
+        TIE = "tie", _("Tie")
+        BOTH_BAD = "both_bad", _("Both bad")
+
+    model_a = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="+", db_index=False)
+    model_b = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="+")
+    outcome = models.CharField(max_length=8, choices=Outcome.choices)
+    source_kind = models.CharField(max_length=20, help_text=_("Where it comes from, for example battle."))
+    source_id = models.CharField(max_length=64)
+    voter = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    is_blind = models.BooleanField(default=True)
+    category = models.CharField(max_length=32, blank=True)
+    language = models.CharField(max_length=16, blank=True)
+    weight = models.FloatField(default=1)
+    exclusion = models.CharField(max_length=32, blank=True, help_text=_("Why it does not count; empty if it does."))
+    created_at = models.DateTimeField()
+
+    objects = ComparisonQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source_kind", "source_id", "model_a", "model_b"], name="comparison_once_a_source_and_pair"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(model_a=models.F("model_b")), name="comparison_between_two_models"
+            ),
+            models.CheckConstraint(condition=models.Q(weight__gt=0), name="comparison_weight_is_positive"),
+        ]
+        indexes = [
+            # Covers the GROUP BY of a rebuild: it is answered from the index alone.
+            models.Index(
+                fields=["exclusion", "is_blind", "model_a", "model_b", "outcome", "weight"], name="comparison_counts"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model_a_id} against {self.model_b_id}: {self.outcome}"
+
+
+class Snapshot(models.Model):
+    """A computed leaderboard with everything that is needed to compute it again."""
+
+    parameters = models.JSONField(default=dict)
+    comparisons = models.PositiveIntegerField(help_text=_("Comparisons used, both bad included."))
+    voters = models.PositiveIntegerField()
+    first_at = models.DateTimeField(null=True)
+    last_at = models.DateTimeField(null=True)
+    last_comparison_id = models.BigIntegerField(default=0)
+    computed_at = models.DateTimeField(auto_now_add=True)
+    seconds = models.FloatField()
+    code_version = models.CharField(max_length=40)
+
+    class Meta:
+        ordering = ["-id"]
+        get_latest_by = "id"
+
+    def __str__(self) -> str:
+        return f"Snapshot {self.pk}: {self.comparisons} comparisons"
+
+
+class Rating(models.Model):
+    """One model's row of a snapshot. Ratings and Elo are on the scale 400, base 10, mean 1000."""
+
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, related_name="ratings")
+    model = models.ForeignKey(LanguageModel, on_delete=models.CASCADE, related_name="+")
+    rank = models.PositiveIntegerField(null=True)
+    rank_lower = models.PositiveIntegerField(null=True, help_text=_("Best rank that the votes allow."))
+    rank_upper = models.PositiveIntegerField(null=True, help_text=_("Worst rank that the votes allow."))
+    rating = models.FloatField(null=True)
+    rating_lower = models.FloatField(null=True)
+    rating_upper = models.FloatField(null=True)
+    elo = models.FloatField()
+    wins = models.PositiveIntegerField()
+    losses = models.PositiveIntegerField()
+    ties = models.PositiveIntegerField()
+    both_bad = models.PositiveIntegerField()
+    comparisons = models.PositiveIntegerField()
+    win_rate = models.FloatField(null=True)
+
+    class Meta:
+        ordering = ["rank", "model_id"]
+        constraints = [models.UniqueConstraint(fields=["snapshot", "model"], name="rating_once_a_snapshot_and_model")]
+
+    def __str__(self) -> str:
+        return f"{self.model_id}: {self.rating}"
