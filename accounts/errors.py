@@ -1,0 +1,32 @@
+"""What the services and the authentication of accounts refuse."""
+
+from common.errors import Conflict, NotAllowed, NotFound, TourneyError
+
+
+class KeyNotFound(NotFound):
+    message = "There is no such key among yours."
+
+
+class ScopeMissing(NotAllowed):
+    """The key, or the person, may not do this."""
+
+
+class ScopeNotGrantable(TourneyError):
+    code = "invalid"
+    message = "A key needs at least one scope, and only staff may give the scope “admin”."
+
+
+class LinkExpired(TourneyError):
+    code = "link_expired"
+    status = 410
+    message = "This log-in link has been used, or is older than a day. Ask for a new one."
+
+
+class KeyReused(Conflict):
+    code = "idempotency_key_reused"
+    message = "This Idempotency-Key was used for another request. Use a new one for each request."
+
+
+class StillUnderWay(Conflict):
+    code = "idempotency_in_progress"
+    message = "The first request with this Idempotency-Key is still under way. Try again in a moment."

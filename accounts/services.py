@@ -1,0 +1,97 @@
+"""Every write about people and the keys of their programs."""
+
+import secrets
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+
+from accounts.errors import KeyNotFound, LinkExpired, ScopeNotGrantable
+from accounts.links import login_links
+from accounts.models import ApiKey, Scope, User
+from accounts.selectors import KEY_START, digest_of
+
+LAST_USE_WRITTEN_EVERY = timedelta(minutes=1)
+PREFIX_BYTES = 4
+SECRET_BYTES = 32
+
+
+@transaction.atomic
+def apikey_issue(
+    *, user: User, name: str, scopes: Collection[str], expires_at: datetime | None = None
+) -> tuple[ApiKey, str]:
+    """Make a key and return it with its text `tny_<prefix>_<secret>`, which is known now and never again.
+
+    Raises ScopeNotGrantable for no scope, an unknown one, or admin for somebody who is not staff.
+    """
+    wanted = set(scopes)
+    if not wanted or not wanted <= set(Scope.values) or (Scope.ADMIN in wanted and not user.is_staff):
+        raise ScopeNotGrantable(fields={"scopes": [ScopeNotGrantable.message]})
+    prefix = secrets.token_hex(PREFIX_BYTES)
+    secret = secrets.token_urlsafe(SECRET_BYTES)
+    key = ApiKey.objects.create(
+        user=user,
+        name=name,
+        prefix=prefix,
+        digest=digest_of(secret),
+        scopes=[scope for scope in Scope.values if scope in wanted],
+        expires_at=expires_at,
+    )
+    return key, f"{KEY_START}_{prefix}_{secret}"
+
+
+def apikey_revoke(*, user: User, apikey_id: int) -> None:
+    """End one of the person's own keys for good. Raises KeyNotFound for any other; twice is once."""
+    if not ApiKey.objects.filter(user=user, pk=apikey_id).exists():
+        raise KeyNotFound()
+    ApiKey.objects.filter(user=user, pk=apikey_id, revoked_at__isnull=True).update(revoked_at=timezone.now())
+
+
+def apikey_used(*, apikey: ApiKey) -> None:
+    """Note the use, at most once a minute: a write on every request would make readers wait for SQLite's lock."""
+    now = timezone.now()
+    if apikey.last_used_at is None or now - apikey.last_used_at > LAST_USE_WRITTEN_EVERY:
+        stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - LAST_USE_WRITTEN_EVERY)
+        ApiKey.objects.filter(stale, pk=apikey.pk).update(last_used_at=now)
+
+
+def user_share(*, user: User, shares_data: bool) -> None:
+    """Keep whether the person lets their battles be part of exported data."""
+    user.shares_data = shares_data
+    user.save(update_fields=["shares_data"])
+
+
+def login_link_issue(*, user: User) -> str:
+    """An absolute address that logs this person in once, within a day."""
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    return f"{settings.PUBLIC_URL}" + reverse("accounts:link", args=[uid, login_links.make_token(user)])
+
+
+@transaction.atomic
+def login_link_use(*, uid: str, token: str) -> User:
+    """Use the link up and return whose it is. Raises LinkExpired for a used, old, wrong or foreign one.
+
+    The token holds the time of the last log-in, so moving that time ends the link. It is moved only from the value
+    that was checked: of two requests at once, one gets in.
+    """
+    user = _user_of(uid)
+    if user is None or not login_links.check_token(user, token):
+        raise LinkExpired()
+    now = timezone.now()
+    if not User.objects.filter(pk=user.pk, is_active=True, last_login=user.last_login).update(last_login=now):
+        raise LinkExpired()
+    user.last_login = now
+    return user
+
+
+def _user_of(uid: str) -> User | None:
+    try:
+        return User.objects.get(pk=int(urlsafe_base64_decode(uid).decode()), is_active=True)
+    except (ValueError, OverflowError, User.DoesNotExist):
+        return None
