@@ -61,6 +61,16 @@ def apikey_used(*, apikey: ApiKey) -> None:
         ApiKey.objects.filter(stale, pk=apikey.pk).update(last_used_at=now)
 
 
+@transaction.atomic
+def user_make(*, name: str, is_staff: bool = False) -> User:
+    """A person, or a program's own account, without a password. Raises ValidationError for a name that cannot be."""
+    user = User(username=name, is_staff=is_staff)
+    user.set_unusable_password()
+    user.full_clean()
+    user.save()
+    return user
+
+
 def user_share(*, user: User, shares_data: bool) -> None:
     """Keep whether the person lets their battles be part of exported data."""
     user.shares_data = shares_data

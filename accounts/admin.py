@@ -1,0 +1,40 @@
+"""People and keys in the admin. A key's secret is nowhere, so it cannot be shown."""
+
+from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin as BaseUserAdmin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from accounts import services
+from accounts.models import ApiKey, User
+
+
+@admin.register(User)
+class UserAdmin(BaseUserAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
+    list_display = ["username", "email", "is_staff", "is_active", "shares_data", "last_login", "date_joined"]
+    list_filter = ["is_staff", "is_superuser", "is_active", "shares_data"]
+    fieldsets = [*(BaseUserAdmin.fieldsets or ()), (_("Data"), {"fields": ["shares_data"]})]
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # as above
+    list_display = ["prefix", "name", "user", "scopes", "created_at", "last_used_at", "expires_at", "revoked_at"]
+    list_filter = [("revoked_at", admin.EmptyFieldListFilter), "created_at"]
+    list_select_related = ["user"]
+    search_fields = ["name", "prefix", "user__username"]
+    actions = ["revoke"]
+    exclude = ["digest"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Keys are made on the account page, or by `manage.py apikey_issue`, which can show them."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        return False
+
+    @admin.action(description=_("Revoke the selected keys"), permissions=["delete"])
+    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
+        for key in keys.select_related("user"):
+            services.apikey_revoke(user=key.user, apikey_id=key.pk)
+        self.message_user(request, _("The keys are revoked."), messages.SUCCESS)

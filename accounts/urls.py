@@ -1,0 +1,12 @@
+from django.urls import path
+
+from accounts import views
+
+app_name = "accounts"
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("sharing/", views.sharing, name="sharing"),
+    path("keys/", views.key_make, name="key_make"),
+    path("keys/<int:key_id>/revoke/", views.key_revoke, name="key_revoke"),
+    path("link/<str:uid>/<str:token>/", views.link, name="link"),
+]

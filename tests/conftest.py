@@ -1,0 +1,44 @@
+"""What all tests share."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.core.cache import cache
+from rest_framework.test import APIClient
+
+from tests import factories
+
+SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache() -> Iterator[None]:
+    """Limits and locks of one test are not another's."""
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """Public data sets beside the checkout. Absent they are skipped, but not where CONFORMANCE=1 asks for them."""
+    if not SHARED_DATA.is_dir():
+        if os.environ.get("CONFORMANCE") == "1":
+            pytest.fail(f"CONFORMANCE=1 needs the data sets in {SHARED_DATA}")
+        pytest.skip(f"there are no data sets in {SHARED_DATA}")
+    return SHARED_DATA
+
+
+@pytest.fixture
+def api_client(db: None) -> Callable[..., APIClient]:
+    """`api_client(owner, scopes=[...])`: a client with a key; all scopes and an administrator by default."""
+
+    def make(owner: factories.User | None = None, scopes: tuple[str, ...] = factories.ALL_SCOPES) -> APIClient:
+        client = APIClient()
+        _, key = factories.api_key(owner, scopes=scopes)
+        client.credentials(HTTP_AUTHORIZATION=f"Bearer {key}")
+        return client
+
+    return make
