@@ -5,16 +5,15 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from arena_project import __version__
-
+from arena_project.environment import Env, read_env_file
 from arena_project.secrets import secret_key_in
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
-env.read_env(BASE_DIR / ".env") if (BASE_DIR / ".env").is_file() else None
+env = Env()
+read_env_file(BASE_DIR / ".env")
 
 VERSION = __version__
 TESTING = "pytest" in sys.modules
@@ -182,7 +181,8 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-if env.bool("BEHIND_PROXY", default=False):
+BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # --- API -------------------------------------------------------------------------------------------------

@@ -1,0 +1,56 @@
+# The verbs of Tourney. `make help` lists them.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := .venv/bin
+RUN_STAMP := .venv/.installed-run
+DEV_STAMP := .venv/.installed-dev
+
+help:  ## list the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(RUN_STAMP)  ## start everything: web server, worker, embedded model (Ctrl-C stops it)
+	@exec $(BIN)/python manage.py run
+
+test: $(DEV_STAMP)  ## the tests, without those that need a browser
+	@$(BIN)/python -m pytest -n 2 -m "not browser and not schema"
+
+lint: $(DEV_STAMP)  ## format, types, layers, templates, migrations, API schema
+	@$(BIN)/python -m ruff format --check .
+	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m mypy
+	@$(BIN)/lint-imports
+	@git ls-files '*.html' | xargs $(BIN)/djade --check --target-version 5.2
+	@$(BIN)/python manage.py makemigrations --check --dry-run
+	@$(BIN)/python manage.py spectacular --validate --fail-on-warn --file .venv/openapi.yaml
+	@diff -u docs/openapi.yaml .venv/openapi.yaml || { echo "docs/openapi.yaml is out of date: run make docs"; exit 1; }
+
+format: $(DEV_STAMP)  ## bring code and templates into shape
+	@$(BIN)/python -m ruff check --fix .
+	@$(BIN)/python -m ruff format .
+	@git ls-files '*.html' | xargs $(BIN)/djade --target-version 5.2
+
+bench: $(DEV_STAMP)  ## the benchmarks: streaming and ratings
+	@$(BIN)/python -m benchmarks.streaming
+	@$(BIN)/python -m benchmarks.ratings
+
+docs: $(DEV_STAMP)  ## write docs/openapi.yaml anew from the code
+	@$(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+embedded: $(RUN_STAMP)  ## install the embedded model again
+	@sh deploy/install.sh embedded
+
+clean:  ## remove what was installed and cached; the data in var/ stays
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov test-results
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUN_STAMP): requirements.txt requirements-embedded.txt deploy/constraints.txt deploy/install.sh
+	@PYTHON="$(PYTHON)" sh deploy/install.sh run
+	@touch $@
+
+$(DEV_STAMP): requirements-dev.txt $(RUN_STAMP)
+	@PYTHON="$(PYTHON)" sh deploy/install.sh dev
+	@touch $@
+
+.PHONY: help run test lint format bench docs embedded clean

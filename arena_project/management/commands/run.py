@@ -1,0 +1,120 @@
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from arena_project import checks, setup
+from arena_project.supervisor import Program, Supervisor
+from providers.services import endpoint_reachability_set
+
+EMBEDDED_ENDPOINT = "embedded"
+PROBE_SECONDS = 2.0
+
+
+class Command(BaseCommand):
+    help = "Starts everything: web server, background worker, embedded model. Ctrl-C stops all of it."
+    requires_system_checks: Sequence[str] = []  # the checks of `run` are its own, and a start should be quick
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            lock = checks.lock_var(settings.VAR)
+            checks.check_ports()
+            checks.check_database()
+            checks.check_redis()
+        except checks.EnvironmentProblem as problem:
+            sys.exit(str(problem))
+        link = self.prepare()
+        supervisor = Supervisor(programs(), stream=sys.stdout)
+        with lock:
+            code = asyncio.run(supervisor.run(on_ready=lambda: announce(supervisor, link)))
+        sys.exit(code)
+
+    def prepare(self) -> str:
+        """Do the steps of a start; return the first login link, if there is one to show."""
+        say = self.stdout.write
+        setup.database_migrate(say)
+        setup.data_seed()
+        setup.static_collect(say)
+        setup.leftovers_clear()
+        reachability_note(False)
+        return setup.first_login_link()
+
+
+def programs() -> list[Program]:
+    """What runs: the order is the order of the start."""
+    python = sys.executable
+    web = [python, "-m", "daphne", "-b", settings.HOST, "-p", str(settings.PORT), "-v", "0"]
+    # A battle's socket may stay open for days; pings find the dead ones.
+    web += ["--websocket_timeout", "-1", "--ping-interval", "20", "--ping-timeout", "30", "--no-server-name"]
+    if settings.BEHIND_PROXY:
+        web.append("--proxy-headers")
+    worker = [python, "-m", "celery", "-A", "arena_project.celery", "worker", "--loglevel", "WARNING"]
+    # Threads: one process instead of three, up in half the time. The work is short NumPy, which lets other threads
+    # run, or an asyncio loop of its own that mostly waits. There is one worker, so it needs no gossip with others.
+    worker += ["--pool", "threads", "--concurrency", "4", "--without-gossip", "--without-mingle", "--without-heartbeat"]
+    found = [
+        Program("web", [*web, "arena_project.asgi:application"], health=lambda: listens(local_host(), settings.PORT)),
+        Program("worker", worker, waits_for="web"),
+    ]
+    if settings.EMBEDDED_ENGINE:
+        found.append(
+            Program(
+                "engine",
+                [python, "manage.py", "engine_serve"],
+                is_essential=False,
+                health=engine_answers,
+                on_health=sync_to_async(reachability_note),
+            )
+        )
+    return found
+
+
+async def listens(host: str, port: int) -> bool:
+    """Whether somebody accepts connections there."""
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            _, writer = await asyncio.open_connection(host, port)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
+async def engine_answers() -> bool:
+    """Whether the embedded engine says that it is well; while it loads its model it answers 503."""
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            reader, writer = await asyncio.open_connection("127.0.0.1", settings.EMBEDDED_PORT)
+            writer.write(b"GET /health HTTP/1.0\r\nHost: localhost\r\n\r\n")
+            status = await reader.readline()
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return b" 200 " in status
+
+
+def reachability_note(reachable: bool) -> None:
+    """Have the pages say whether the embedded model answers."""
+    endpoint_reachability_set(slug=EMBEDDED_ENDPOINT, reachable=reachable)
+
+
+def local_host() -> str:
+    """Where this machine reaches its own web server: a server on every address is reached on loopback."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(settings.HOST, settings.HOST)
+
+
+def announce(supervisor: Supervisor, link: str) -> None:
+    """Print what a person needs now: address, first login, where the data lies, how to stop."""
+    lines = [f"Tourney {settings.VERSION} is ready: {settings.PUBLIC_URL}"]
+    if link:
+        lines += ["", "Log in without a password (works once, for the administrator):", link]
+    lines += ["", f"Data:  {settings.VAR}", "Stop:  Ctrl-C"]
+    width = max(map(len, lines))
+    supervisor.say("┌" + "─" * (width + 2) + "┐")
+    for line in lines:
+        supervisor.say(f"│ {line:<{width}} │")
+    supervisor.say("└" + "─" * (width + 2) + "┘")

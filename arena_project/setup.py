@@ -1,0 +1,77 @@
+"""What a start does before the processes come up: every step does nothing when there is nothing to do."""
+
+import hashlib
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.staticfiles import finders
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from accounts.models import User
+from accounts.services import login_link_issue
+
+Say = Callable[[str], None]
+SEEDS = ("providers_seed", "prompts_seed")  # commands, each safe to run again
+
+
+def database_migrate(say: Say) -> None:
+    """Bring the tables up to date."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        say("Preparing the database …")
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def data_seed() -> None:
+    """Add the models and prompts that Tourney brings along, where they are missing."""
+    for command in SEEDS:
+        call_command(command, stdout=io.StringIO())
+
+
+def administrator_ensure() -> User:
+    """Return the first administrator, made without a password where there is none yet."""
+    administrator = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    return administrator or User.objects.create_superuser("admin", email="", password=None)
+
+
+def first_login_link() -> str:
+    """Return a link that logs the administrator in once; empty as soon as anybody has ever logged in."""
+    administrator = administrator_ensure()
+    if get_user_model().objects.filter(last_login__isnull=False).exists():
+        return ""
+    return login_link_issue(user=administrator)
+
+
+def static_collect(say: Say) -> None:
+    """Copy the static files to where they are served from, if any of them changed since the last time."""
+    stamp = settings.VAR / "static.collected"
+    now = static_fingerprint()
+    if stamp.is_file() and stamp.read_text() == now and Path(settings.STATIC_ROOT).is_dir():
+        return
+    say("Preparing the pages …")
+    call_command("collectstatic", interactive=False, verbosity=0, clear=True)
+    stamp.write_text(now)
+
+
+def static_fingerprint() -> str:
+    """SHA-256 over path, size and time of every static source."""
+    digest = hashlib.sha256()
+    for finder in finders.get_finders():
+        for name, storage in finder.list([]):
+            status = Path(storage.path(name)).stat()
+            digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def leftovers_clear() -> None:
+    """Mark what a dead server left under way as interrupted, and have the leaderboard made if it is out of date."""
+    from battles.services import responses_sweep
+    from leaderboard.services import snapshot_request
+
+    responses_sweep(at_start=True)
+    snapshot_request()
