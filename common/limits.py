@@ -28,3 +28,22 @@ def hit(key: str, *, limit: int, seconds: int) -> None:
             count = 1
     if count > limit:
         raise TooMany(retry_after=(window + 1) * seconds - now)
+
+
+class TokenBucket:
+    """A limit for one connection, kept in memory: `capacity` events at once, `rate` more a second."""
+
+    def __init__(self, *, capacity: float, rate: float) -> None:
+        self._capacity = self._tokens = capacity
+        self._rate = rate
+        self._at = time.monotonic()
+
+    def take(self) -> bool:
+        """Count one event; False where there was no token for it."""
+        now = time.monotonic()
+        self._tokens = min(self._capacity, self._tokens + (now - self._at) * self._rate)
+        self._at = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True

@@ -1,0 +1,73 @@
+"""Battles in the admin: to look at and to take out of history; what people said is never edited."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from battles.models import Battle, Preference, Prompt, PromptSet, Response, Side, Turn
+
+
+class ReadOnly:
+    """Mixed into an admin class: to look at only."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class PromptInline(admin.TabularInline[Prompt, PromptSet]):
+    model = Prompt
+    extra = 0
+
+
+@admin.register(PromptSet)
+class PromptSetAdmin(admin.ModelAdmin[PromptSet]):
+    list_display = ["name", "slug", "is_suggested"]
+    prepopulated_fields = {"slug": ["name"]}
+    inlines = [PromptInline]
+
+
+class SideInline(ReadOnly, admin.TabularInline[Side, Battle]):
+    model = Side
+    extra = 0
+
+
+class TurnInline(ReadOnly, admin.TabularInline[Turn, Battle]):
+    model = Turn
+    extra = 0
+
+
+@admin.register(Battle)
+class BattleAdmin(ReadOnly, admin.ModelAdmin[Battle]):
+    list_display = ["id", "owner", "mode", "category", "created_at", "revealed_at", "deleted_at"]
+    list_filter = ["mode", "category", "created_at"]
+    search_fields = ["id", "owner__username"]
+    list_select_related = ["owner"]
+    date_hierarchy = "created_at"
+    inlines = [SideInline, TurnInline]
+
+
+@admin.register(Response)
+class ResponseAdmin(ReadOnly, admin.ModelAdmin[Response]):
+    list_display = ["id", "model", "status", "error_kind", "attempt", "first_token_ms", "latency_ms", "output_tokens"]
+    list_filter = ["status", "error_kind", "side__model"]
+    list_select_related = ["side__model"]
+    search_fields = ["id", "turn__battle__id"]
+
+    @admin.display(ordering="side__model__name")
+    def model(self, response: Response) -> str:
+        return response.side.model.name
+
+
+@admin.register(Preference)
+class PreferenceAdmin(ReadOnly, admin.ModelAdmin[Preference]):
+    list_display = ["battle", "voter", "choice", "winner", "turns", "created_at"]
+    list_filter = ["choice", "created_at"]
+    list_select_related = ["battle", "voter", "winner"]
+    search_fields = ["battle__id", "voter__username"]

@@ -1,0 +1,230 @@
+"""Battles for programs. Everything that the pages can do, and no logic of its own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any, TypeVar, cast
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.idempotency import Idempotent
+from accounts.models import Scope, User
+from battles import events, generation, selectors, services, state
+from battles.feed import BattleFeed, battle_now
+from battles.notices import viewers_tell
+from battles.serializers import (
+    BattleIn,
+    BattleOut,
+    BattleRowOut,
+    PreferenceIn,
+    ReactionIn,
+    ReactionOut,
+    SideIn,
+    StopIn,
+    TurnIn,
+)
+from common.api import Pagination
+
+T = TypeVar("T")
+
+
+def _user(request: Request) -> User:
+    return cast(User, request.user)
+
+
+def _now(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on the server's own loop and wait for it."""
+
+    async def run() -> T:
+        return await coroutine
+
+    return async_to_sync(run)()
+
+
+def _whole(request: Request, battle_id: UUID) -> dict[str, Any]:
+    battle, views = _now(battle_now(battle_id=battle_id, viewer=_user(request)))
+    return dict(BattleOut(state.battle_state(battle, views)).data)
+
+
+class EventStreamRenderer(BaseRenderer):
+    """Lets a client ask for `text/event-stream`; a refusal is still JSON."""
+
+    media_type = "text/event-stream"
+    format = "sse"
+
+    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
+        if renderer_context and "response" in renderer_context:
+            renderer_context["response"].headers["Content-Type"] = "application/json"
+        return JSONRenderer().render(data)
+
+
+class BattlesView(Idempotent, APIView):
+    required_scopes = {"GET": Scope.READ, "POST": Scope.RUN}
+
+    @extend_schema(
+        operation_id="battles_list",
+        responses=BattleRowOut(many=True),
+        parameters=[
+            OpenApiParameter("search", str, description="Text in any prompt."),
+            OpenApiParameter("page", int),
+            OpenApiParameter("page_size", int),
+        ],
+    )
+    def get(self, request: Request) -> Response:
+        """Your battles, newest first."""
+        battles = selectors.battles_of(owner=_user(request), query=request.query_params.get("search", ""))
+        paginator = Pagination()
+        page = paginator.paginate_queryset(battles, request, view=self) or []
+        return paginator.get_paginated_response(BattleRowOut([state.battle_row(b) for b in page], many=True).data)
+
+    @extend_schema(operation_id="battles_create", request=BattleIn, responses={201: BattleOut})
+    def post(self, request: Request) -> Response:
+        """Start a battle. Both sides begin to answer at once, whether or not anybody listens."""
+        given = BattleIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        data = given.validated_data
+        begun = services.battle_start(
+            owner=_user(request),
+            prompt=data["prompt"],
+            mode=data["mode"],
+            models=data["models"],
+            category=data["category"],
+            system_prompt=data["system"],
+        )
+        _now(generation.launch(begun.requests))
+        return Response(_whole(request, begun.battle.id), status=201)
+
+
+class BattleView(APIView):
+    required_scopes = {"GET": Scope.READ, "DELETE": Scope.RUN}
+
+    @extend_schema(operation_id="battles_read", responses=BattleOut)
+    def get(self, request: Request, battle_id: UUID) -> Response:
+        """The battle as you may see it now."""
+        return Response(_whole(request, battle_id))
+
+    @extend_schema(operation_id="battles_delete", responses={204: None})
+    def delete(self, request: Request, battle_id: UUID) -> Response:
+        """Take it out of your history. Its vote still counts."""
+        services.battle_delete(battle_id=battle_id, owner=_user(request))
+        return Response(status=204)
+
+
+class TurnsView(Idempotent, APIView):
+    required_scopes = Scope.RUN
+    renderer_classes = [JSONRenderer, EventStreamRenderer]
+
+    @extend_schema(
+        operation_id="battles_turn",
+        request=TurnIn,
+        responses={(201, "application/json"): BattleOut, (200, "text/event-stream"): OpenApiTypes.STR},
+    )
+    def post(self, request: Request, battle_id: UUID) -> Response | StreamingHttpResponse:
+        """Ask a follow-up. With `Accept: text/event-stream` the WebSocket's frames come as they happen, else the
+        answer comes when all sides have ended."""
+        given = TurnIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        begun = services.turn_begin(battle_id=battle_id, owner=_user(request), prompt=given.validated_data["prompt"])
+        _now(generation.launch(begun.requests))
+        _now(viewers_tell(battle_id))
+        if isinstance(request.accepted_renderer, EventStreamRenderer):
+            frames = _event_stream(battle_id, _user(request))
+            return StreamingHttpResponse(
+                frames, content_type="text/event-stream", headers={"Cache-Control": "no-cache"}
+            )
+        _now(generation.wait([r.response.id for r in begun.requests]))
+        return Response(_whole(request, battle_id), status=201)
+
+
+async def _event_stream(battle_id: UUID, viewer: User) -> AsyncIterator[bytes]:
+    """The frames of the last turn, until all its sides have ended."""
+    frames: asyncio.Queue[events.ServerFrame] = asyncio.Queue()
+    feed = BattleFeed(battle_id=battle_id, viewer=viewer, send=frames.put_nowait)
+    try:
+        await feed.open()
+        while True:
+            frame = await frames.get()
+            yield f"data: {events.encode(frame)}\n\n".encode()
+            if frames.empty() and not feed.is_busy:
+                return
+    finally:
+        await feed.close()
+
+
+class PreferenceView(Idempotent, APIView):
+    required_scopes = Scope.VOTE
+
+    @extend_schema(operation_id="battles_preference", request=PreferenceIn, responses={201: BattleOut})
+    def post(self, request: Request, battle_id: UUID) -> Response:
+        """Vote, and learn who they were."""
+        given = PreferenceIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        data = given.validated_data
+        services.preference_record(
+            battle_id=battle_id,
+            voter=_user(request),
+            choice=data["choice"],
+            reasons=data["reasons"],
+            comment=data["comment"],
+        )
+        _now(viewers_tell(battle_id))
+        return Response(_whole(request, battle_id), status=201)
+
+
+class RegenerateView(Idempotent, APIView):
+    required_scopes = Scope.RUN
+
+    @extend_schema(operation_id="battles_regenerate", request=SideIn, responses={201: BattleOut})
+    def post(self, request: Request, battle_id: UUID) -> Response:
+        """Let one side answer the last turn anew; its earlier attempt is kept."""
+        given = SideIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        _, asked = services.response_regenerate(
+            battle_id=battle_id, owner=_user(request), label=given.validated_data["side"]
+        )
+        _now(generation.launch([asked]))
+        _now(viewers_tell(battle_id))
+        return Response(_whole(request, battle_id), status=201)
+
+
+class StopView(APIView):
+    required_scopes = Scope.RUN
+
+    @extend_schema(operation_id="battles_stop", request=StopIn, responses=BattleOut)
+    def post(self, request: Request, battle_id: UUID) -> Response:
+        """Stop what is being written; what is there stays."""
+        given = StopIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        battle = selectors.battle_whole(battle_id=battle_id, viewer=_user(request))
+        _now(generation.stop(generation.responses_live(battle, given.validated_data.get("side"))))
+        return Response(_whole(request, battle_id))
+
+
+class ReactionView(APIView):
+    required_scopes = Scope.VOTE
+
+    @extend_schema(operation_id="battles_reaction", request=ReactionIn, responses=ReactionOut)
+    def post(self, request: Request, battle_id: UUID) -> Response:
+        """Like or dislike a response; null takes it back."""
+        given = ReactionIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        response, value = given.validated_data["response"], given.validated_data["value"]
+        services.reaction_set(battle_id=battle_id, user=_user(request), response_id=response, value=value)
+        return Response(ReactionOut({"response": str(response), "value": value}).data)
+
+
+class ShareView(APIView):
+    required_scopes = Scope.RUN
+
+    @extend_schema(operation_id="battles_share", request=None, responses=BattleOut)
+    def post(self, request: Request, battle_id: UUID) -> Response:
+        """Make the link by which anybody may read this battle; only after the vote."""
+        services.battle_share(battle_id=battle_id, owner=_user(request))
+        return Response(_whole(request, battle_id))

@@ -1,0 +1,120 @@
+"""The WebSocket of a battle. It never streams inside `receive`: it follows live generations and passes frames on."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from battles import events, generation, services
+from battles.feed import BattleFeed
+from battles.notices import group_of, viewers_tell
+from battles.selectors import battle_whole
+from common.errors import NotFound, TooMany, TourneyError
+from common.limits import TokenBucket
+
+FRAMES_AT_ONCE = 20
+FRAMES_A_SECOND = 5.0
+# A reader that lags this many frames behind is cut off; it reconnects and gets a snapshot.
+BACKLOG_MAX = 2_000
+CLOSE_NOT_YOURS = 4404
+CLOSE_TOO_SLOW = 4408
+
+
+class BattleConsumer(AsyncWebsocketConsumer):
+    """One window on one battle."""
+
+    async def connect(self) -> None:
+        user = self.scope["user"]
+        self.battle_id: UUID = self.scope["url_route"]["kwargs"]["battle_id"]
+        self.bucket = TokenBucket(capacity=FRAMES_AT_ONCE, rate=FRAMES_A_SECOND)
+        self.outbox: asyncio.Queue[events.ServerFrame] = asyncio.Queue()
+        self.sender: asyncio.Task[None] | None = None
+        self.feed = BattleFeed(battle_id=self.battle_id, viewer=user, send=self.put)
+        if not user.is_authenticated:
+            await self.close(code=CLOSE_NOT_YOURS)
+            return
+        await self.channel_layer.group_add(group_of(self.battle_id), self.channel_name)
+        try:
+            await self.feed.open()
+        except NotFound:
+            await self.close(code=CLOSE_NOT_YOURS)
+            return
+        await self.accept()
+        self.sender = asyncio.create_task(self._send_all())
+
+    async def disconnect(self, code: int) -> None:
+        await self.channel_layer.group_discard(group_of(self.battle_id), self.channel_name)
+        await self.feed.close()
+        if self.sender:
+            self.sender.cancel()
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        try:
+            if not self.bucket.take():
+                raise TooMany
+            await self._handle(events.parse(text_data or ""))
+        except TourneyError as error:
+            self.put(events.Refused(error.code, str(error)))
+
+    async def battle_changed(self, message: dict[str, Any]) -> None:
+        """Another window, or a program, changed this battle."""
+        if message["origin"] == self.channel_name:
+            return
+        try:
+            await self.feed.open()
+        except NotFound:
+            await self.close(code=CLOSE_NOT_YOURS)
+
+    def put(self, frame: events.ServerFrame) -> None:
+        self.outbox.put_nowait(frame)
+
+    async def _send_all(self) -> None:
+        while True:
+            frame = await self.outbox.get()
+            if self.outbox.qsize() > BACKLOG_MAX:
+                await self.close(code=CLOSE_TOO_SLOW)
+                return
+            await self.send(text_data=events.encode(frame))
+
+    async def _handle(self, frame: events.ClientFrame) -> None:
+        user = self.scope["user"]
+        match frame:
+            case events.Prompt():
+                begun = await database_sync_to_async(services.turn_begin)(
+                    battle_id=self.battle_id, owner=user, prompt=frame.text
+                )
+                await generation.launch(begun.requests)
+                await self.feed.follow_turn(begun)
+                await self._changed()
+            case events.Stop():
+                battle = await database_sync_to_async(battle_whole)(battle_id=self.battle_id, viewer=user)
+                await generation.stop(generation.responses_live(battle, frame.side))
+            case events.Regenerate():
+                battle, request = await database_sync_to_async(services.response_regenerate)(
+                    battle_id=self.battle_id, owner=user, label=frame.side
+                )
+                await generation.launch([request])
+                await self.feed.follow_attempt(battle, request.response)
+                await self._changed()
+            case events.Preference():
+                await database_sync_to_async(services.preference_record)(
+                    battle_id=self.battle_id,
+                    voter=user,
+                    choice=frame.choice,
+                    reasons=frame.reasons,
+                    comment=frame.comment,
+                )
+                await self.feed.reveal()
+                await self._changed()
+            case events.Reaction():
+                await database_sync_to_async(services.reaction_set)(
+                    battle_id=self.battle_id, user=user, response_id=frame.response, value=frame.value
+                )
+                self.put(events.Reacted(str(frame.response), frame.value))
+            case events.Ping():
+                self.put(events.Pong())
+
+    async def _changed(self) -> None:
+        await viewers_tell(self.battle_id, origin=self.channel_name)

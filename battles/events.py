@@ -1,0 +1,136 @@
+"""The whole frame protocol of `ws/battles/{id}/`. Frames are JSON objects with a `type`; See docs/websocket.md."""
+
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+
+from battles.errors import FrameInvalid
+
+FRAME_MAX_CHARACTERS = 200_000
+
+
+class _In(msgspec.Struct, frozen=True, tag_field="type", tag=str.lower, forbid_unknown_fields=True):
+    pass
+
+
+class Prompt(_In):
+    text: str
+
+
+class Stop(_In):
+    side: str | None = None
+
+
+class Regenerate(_In):
+    side: str
+
+
+class Preference(_In):
+    choice: Literal["a", "b", "tie", "both_bad"]
+    reasons: tuple[str, ...] = ()
+    comment: str = ""
+
+
+class Reaction(_In):
+    response: UUID
+    value: Literal["like", "dislike"] | None
+
+
+class Ping(_In):
+    pass
+
+
+ClientFrame = Prompt | Stop | Regenerate | Preference | Reaction | Ping
+_decoder = msgspec.json.Decoder(ClientFrame)
+
+
+def parse(text: str) -> ClientFrame:
+    """One frame from the client. Raises FrameInvalid."""
+    if len(text) > FRAME_MAX_CHARACTERS:
+        raise FrameInvalid("This message is too large.")
+    try:
+        return _decoder.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise FrameInvalid from None
+
+
+class _Out(msgspec.Struct, frozen=True, tag_field="type", tag=str.lower):
+    pass
+
+
+class Snapshot(_Out):
+    battle: dict[str, Any]
+
+
+class Turn(_Out):
+    turn: dict[str, Any]
+
+
+class Waiting(_Out):
+    """A fresh attempt has begun on a side."""
+
+    side: str
+    response: dict[str, Any]
+
+
+class Reasoning(_Out):
+    side: str
+    text: str
+
+
+class Delta(_Out):
+    side: str
+    text: str
+
+
+class Block(_Out):
+    """A finished block; `tail` is the open text behind it."""
+
+    side: str
+    html: str
+    tail: str
+
+
+class Finished(_Out):
+    side: str
+    status: str
+    html: str
+    text: str
+    metrics: dict[str, Any] | None
+    can_vote: bool
+
+
+class Failed(_Out):
+    side: str
+    kind: str
+    message: str
+    can_vote: bool
+
+
+class Reacted(_Out, tag="reaction"):
+    response: str
+    value: str | None
+
+
+class Revealed(_Out):
+    battle: dict[str, Any]
+
+
+class Refused(_Out):
+    code: str
+    message: str
+
+
+class Pong(_Out):
+    pass
+
+
+ServerFrame = (
+    Snapshot | Turn | Waiting | Reasoning | Delta | Block | Finished | Failed | Reacted | Revealed | Refused | Pong
+)
+_encoder = msgspec.json.Encoder()
+
+
+def encode(frame: ServerFrame) -> str:
+    return _encoder.encode(frame).decode()

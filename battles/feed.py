@@ -1,0 +1,167 @@
+"""One viewer's view of one battle as it happens: first the whole state, then every change, as frames.
+
+The WebSocket consumer and the API's event stream both read from it. It holds the viewer's attachments to the live
+generations, and touches the database only when something begins or ends, never for a token.
+"""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from providers.live import Block, Delta, Ended, LiveView, Reasoning, Update
+
+from accounts.models import User
+from battles import blinding, events, selectors, services, state
+from battles.models import Battle, Response
+from providers import live
+
+
+async def battle_now(*, battle_id: UUID, viewer: User) -> tuple[Battle, dict[UUID, LiveView]]:
+    """The battle as stored, and what is being written of it in this moment. Raises NotFound."""
+    feed = BattleFeed(battle_id=battle_id, viewer=viewer, send=lambda frame: None)
+    try:
+        return await feed.load()
+    finally:
+        await feed.close()
+
+
+class BattleFeed:
+    """Sends frames through `send`, which must not block, in the order in which a viewer needs them."""
+
+    def __init__(self, *, battle_id: UUID, viewer: User, send: Callable[[events.ServerFrame], None]) -> None:
+        self.battle_id = battle_id
+        self.viewer = viewer
+        self._send = send
+        self._battle: Battle | None = None
+        self._responses: dict[UUID, Response] = {}  # the standing ones of the last turn
+        self._answered: set[int] = set()  # ids of the sides that have an answer in some turn
+        self._attached: set[UUID] = set()
+        self._held: list[Update] | None = None
+
+    async def open(self) -> None:
+        """Send the snapshot and follow what is being written. Raises NotFound. Called again, it starts anew."""
+        battle, views = await self._followed()
+        self._send(events.Snapshot(state.battle_state(battle, views)))
+        self._release()
+
+    async def reveal(self) -> None:
+        """Send the battle with its models; a vote was taken."""
+        battle, views = await self._followed()
+        self._send(events.Revealed(state.battle_state(battle, views)))
+        self._release()
+
+    async def follow_turn(self, begun: services.BegunTurn) -> None:
+        """A turn has begun by this viewer's own hand; no need to read it from the database."""
+        responses = [request.response for request in begun.requests]
+        views = await self._follow(begun.battle, responses)
+        preference = next(iter(begun.battle.preferences.all()), None)
+        self._send(events.Turn(state.turn_state(begun.battle, begun.turn, responses, preference, views)))
+        self._release()
+
+    async def follow_attempt(self, battle: Battle, response: Response) -> None:
+        """A fresh attempt has begun on one side of the last turn."""
+        others = [r for r in self._responses.values() if r.side_id != response.side_id]
+        await live_detach(self._attached, self._on_update)
+        views = await self._follow(battle, [*others, response])
+        view = views.get(response.id)
+        self._send(events.Waiting(response.side.label, state.response_state(battle, response, view)))
+        self._release()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a side of the last turn is being written."""
+        return any(response.is_live for response in self._responses.values())
+
+    async def close(self) -> None:
+        await live_detach(self._attached, self._on_update)
+
+    async def load(self) -> tuple[Battle, dict[UUID, LiveView]]:
+        """Read the battle and attach to what is live. What is stored as live but nobody writes is read once more,
+        since it may have ended in between, and then marked as interrupted."""
+        await self.close()
+        for _ in range(3):
+            battle = await database_sync_to_async(selectors.battle_whole)(battle_id=self.battle_id, viewer=self.viewer)
+            last = list(battle.turns.all())[-1:]
+            responses = [response for turn in last for response in turn.responses.all()]
+            views = await self._attach(responses)
+            lost = [response for response in responses if response.is_live and response.id not in views]
+            if not lost:
+                break
+            await self.close()
+            await database_sync_to_async(services.responses_sweep)(responses=lost)
+        self._battle, self._responses = battle, {response.id: response for response in responses}
+        self._answered = selectors.sides_answered(battle)
+        return battle, views
+
+    # --- inside ---
+
+    async def _followed(self) -> tuple[Battle, dict[UUID, LiveView]]:
+        self._held = []
+        return await self.load()
+
+    async def _follow(self, battle: Battle, responses: list[Response]) -> dict[UUID, LiveView]:
+        self._held = []
+        self._battle, self._responses = battle, {response.id: response for response in responses}
+        return await self._attach(responses)
+
+    async def _attach(self, responses: list[Response]) -> dict[UUID, LiveView]:
+        views: dict[UUID, LiveView] = {}
+        for response in responses:
+            if response.is_live and (view := await live.attach(response.id, self._on_update)):
+                views[response.id] = view
+                self._attached.add(response.id)
+        return views
+
+    def _release(self) -> None:
+        """What came in while the state was gathered follows behind it."""
+        held, self._held = self._held or [], None
+        for update in held:
+            self._on_update(update)
+
+    def _on_update(self, update: Update) -> None:
+        if self._held is not None:
+            self._held.append(update)
+            return
+        response = self._responses.get(update.id)
+        if response is None:
+            return
+        side = response.side.label
+        match update:
+            case Delta():
+                self._send(events.Delta(side, update.text))
+            case Reasoning():
+                self._send(events.Reasoning(side, update.text))
+            case Block():
+                self._send(events.Block(side, update.html, update.tail))
+            case Ended():
+                self._attached.discard(update.id)
+                self._ended(response, update)
+
+    def _ended(self, response: Response, update: Ended) -> None:
+        assert self._battle is not None
+        for name in ("status", "text", "reasoning", "error_kind", "latency_ms", "first_token_ms"):
+            setattr(response, name, getattr(update.record, name))
+        for name in ("input_tokens", "output_tokens", "cost"):
+            setattr(response, name, getattr(update.record, name))
+        if response.is_answer:
+            self._answered.add(response.side_id)
+        can_vote = self._can_vote()
+        side = response.side.label
+        if response.status in (Response.Status.FAILED, Response.Status.INTERRUPTED):
+            kind, message = blinding.failure_shown(self._battle, response)
+            self._send(events.Failed(side, kind, message, can_vote))
+        else:
+            metrics = blinding.metrics_shown(self._battle, response)
+            self._send(events.Finished(side, response.status, update.html, response.text, metrics, can_vote))
+
+    def _can_vote(self) -> bool:
+        """The rule of `selectors.is_votable`, from what was seen here."""
+        assert self._battle is not None
+        if self._battle.preferences.all() or self.is_busy:
+            return False
+        return self._answered >= {side.pk for side in self._battle.sides.all()}
+
+
+async def live_detach(attached: set[UUID], viewer: Callable[[Update], None]) -> None:
+    while attached:
+        await live.detach(attached.pop(), viewer)

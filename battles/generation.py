@@ -1,0 +1,44 @@
+"""Where battles and live generations meet: start what a service asked for, stop it, wait for it."""
+
+import asyncio
+from collections.abc import Iterable
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from providers.live import GenerationRecord
+
+from battles import services
+from battles.models import Battle, Response
+from battles.requests import Request
+from common.errors import NotFound
+from providers import live
+
+
+async def _save(response_id: UUID, record: GenerationRecord) -> None:
+    await database_sync_to_async(services.response_save)(response_id=response_id, record=record)
+
+
+async def launch(requests: Iterable[Request]) -> None:
+    """Start writing each requested response in this process; returns at once."""
+    for request in requests:
+        live.start(request.response.id, request.target, request.messages, _save)
+
+
+def responses_live(battle: Battle, label: str | None = None) -> list[Response]:
+    """Those of the last turn that are being written, of one side or of all. Raises NotFound for an unknown label."""
+    if label is not None and label not in {side.label for side in battle.sides.all()}:
+        raise NotFound("There is no such side.")
+    last = list(battle.turns.all())[-1:]
+    return [r for turn in last for r in turn.responses.all() if r.is_live and label in (None, r.side.label)]
+
+
+async def stop(responses: Iterable[Response]) -> None:
+    """Stop them where they stand, and return when that is stored."""
+    ids = [response.id for response in responses]
+    await asyncio.gather(*(live.stop(id_) for id_ in ids))
+    await wait(ids)
+
+
+async def wait(response_ids: Iterable[UUID]) -> None:
+    """Until all of them have ended and are stored."""
+    await asyncio.gather(*(live.wait(id_) for id_ in response_ids))

@@ -1,0 +1,83 @@
+"""Every read of battles that is more than a get."""
+
+import random
+from typing import cast
+from uuid import UUID
+
+from django.db.models import OuterRef, Prefetch, QuerySet, Subquery
+
+from accounts.models import User
+from battles.models import Battle, Preference, Prompt, Reaction, Response, Side, Turn
+from common.errors import NotFound
+
+SUGGESTIONS = 6
+
+
+def _whole(battles: QuerySet[Battle], viewer: User | None) -> QuerySet[Battle]:
+    responses = Response.objects.filter(is_current=True).select_related("side").order_by("side__label")
+    if viewer:
+        responses = responses.prefetch_related(
+            Prefetch("reactions", Reaction.objects.filter(user=viewer), to_attr="own_reactions")
+        )
+    return battles.prefetch_related(
+        Prefetch("sides", Side.objects.select_related("model__endpoint")),
+        Prefetch("turns", Turn.objects.order_by("number").prefetch_related(Prefetch("responses", responses))),
+        Prefetch("preferences", Preference.objects.select_related("winner")),
+    )
+
+
+def battle_whole(*, battle_id: UUID, viewer: User) -> Battle:
+    """The viewer's own battle with its sides, turns, standing responses and preference, in a fixed number of queries.
+
+    Raises NotFound where there is none, it is deleted, or it is somebody else's.
+    """
+    battle = _whole(Battle.objects.kept().filter(owner=viewer), viewer).filter(pk=battle_id).first()
+    if battle is None:
+        raise NotFound
+    return battle
+
+
+def battle_shared(*, token: str) -> Battle:
+    """A battle by its share link. Raises NotFound."""
+    battle = _whole(Battle.objects.kept().filter(share_token=token, revealed_at__isnull=False), None).first()
+    if battle is None:
+        raise NotFound
+    return battle
+
+
+def battles_of(*, owner: User, query: str = "") -> QuerySet[Battle]:
+    """A person's battles, newest first, each with `first_prompt`; `query` is searched in all prompts."""
+    battles = Battle.objects.kept().filter(owner=owner)
+    if query:
+        battles = battles.filter(pk__in=Turn.objects.filter(prompt__icontains=query).values("battle"))
+    first_prompt = Turn.objects.filter(battle=OuterRef("pk"), number=1).values("prompt")
+    return battles.annotate(first_prompt=Subquery(first_prompt)).prefetch_related(
+        Prefetch("sides", Side.objects.select_related("model")),
+        Prefetch("preferences", Preference.objects.select_related("winner")),
+    )
+
+
+def suggestions(*, rng: random.Random | None = None) -> list[Prompt]:
+    """A few prompts to start with, drawn anew each time."""
+    prompts = list(Prompt.objects.filter(prompt_set__is_suggested=True))
+    return (rng or random.Random()).sample(prompts, min(SUGGESTIONS, len(prompts)))
+
+
+def sides_answered(battle: Battle) -> set[int]:
+    """Ids of the sides that have an answer in some turn; needs a battle from `battle_whole`."""
+    return {response.side_id for turn in battle.turns.all() for response in turn.responses.all() if response.is_answer}
+
+
+def is_votable(battle: Battle) -> bool:
+    """Whether a vote could be taken now: nothing is being written, and every side has answered at least once."""
+    if battle.preferences.all():
+        return False
+    turns = list(battle.turns.all())
+    if not turns or any(response.is_live for response in turns[-1].responses.all()):
+        return False
+    return sides_answered(battle) >= {side.pk for side in battle.sides.all()}
+
+
+def preference_choice(preference: Preference) -> str:
+    """The choice as it was made: the winner's label, `tie` or `both_bad`."""
+    return cast(Side, preference.winner).label if preference.winner_id else preference.choice

@@ -1,0 +1,23 @@
+"""Formatted text from the cache: an answer that was rendered once is not rendered again for the next page view."""
+
+import hashlib
+from datetime import timedelta
+
+from django.core.cache import cache
+
+from common.markdown import render
+
+KEPT = timedelta(hours=6)
+# To be raised when the renderer's output changes.
+RENDERER_VERSION = 1
+
+
+def render_cached(text: str) -> str:
+    """The same as `render(text)`."""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    key = f"html:{RENDERER_VERSION}:{digest}"
+    html: str | None = cache.get(key)
+    if html is None:
+        html = render(text)
+        cache.set(key, html, timeout=KEPT.total_seconds())
+    return html
