@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template import loader
@@ -22,9 +23,11 @@ DOCS_POLICY = middleware.POLICY.replace("style-src 'self'", "style-src 'self' 'u
 @require_safe
 def welcome(request: HttpRequest) -> HttpResponse:
     """What Tourney is, and the next step for whoever looks. What was found on this machine is for staff to enable."""
-    context = {"models": providers.models_listed().count()} if request.user.is_authenticated else {}
-    if request.user.is_staff:
-        context["discoveries"] = providers.discoveries()
+    context: dict[str, Any] = {}
+    if request.user.is_authenticated:
+        context = {"models": providers.models_listed().count(), "has_embedded": settings.EMBEDDED_ENGINE}
+        if request.user.is_staff:
+            context["discoveries"] = providers.discoveries()
     return render(request, "welcome.html", context)
 
 
