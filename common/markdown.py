@@ -9,8 +9,10 @@ import re
 from common.markdown_html import OpenFence, plain_html, run_html
 
 FORMATTED_MAX_CHARACTERS = 200_000
+RUN_MAX_CHARACTERS = 50_000  # the longest that the event loop is held for one run: about half a second at the worst
 
 _FENCE = re.compile(r" {0,3}(`{3,})[^`]*$| {0,3}(~{3,})")
+_MATHS = re.compile(r" {0,3}(?:\$\$|\\\[)")
 _LIST_ITEM = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]|$)")
 _NOT_INDENTED = re.compile(r" {0,3}[^ \t\n]")
 # The start of a line that cannot continue a list, told from as few characters as possible.
@@ -98,6 +100,7 @@ class BlockStream:
     def _begin_run(self) -> None:
         self._has_text = False
         self._may_be_list = False
+        self._may_be_maths = False
         self._is_indented = False
         self._is_after_blank = False
         self._fence = ""
@@ -143,8 +146,15 @@ class BlockStream:
         self._is_indented = not _NOT_INDENTED.match(line)
         if _LIST_ITEM.match(line):
             self._may_be_list = True
-        # A fence that is indented after a list may belong to an item; then the parser tells, in _flush.
-        elif (fence := _FENCE.match(line)) and not (self._may_be_list and line.startswith(" ")):
+        elif _MATHS.match(line):
+            self._may_be_maths = True
+        # A fence inside maths is none, and one that is indented after a list may belong to an item: then the parser
+        # tells, in _flush.
+        elif (
+            (fence := _FENCE.match(line))
+            and not self._may_be_maths
+            and not (self._may_be_list and line.startswith(" "))
+        ):
             self._fence = fence[1] or fence[2]
 
     def _end_run_before(self, line: str) -> None:
@@ -156,7 +166,7 @@ class BlockStream:
     def _flush(self, *, is_last: bool = False) -> None:
         source = "".join(self._run)
         html = ""
-        if self._is_plain:
+        if self._is_plain or len(source) > RUN_MAX_CHARACTERS:
             html = plain_html(source)
         elif self._has_text:
             try:

@@ -12,7 +12,7 @@ from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
+from markdown_it.rules_core import StateCore, text_join
 from markdown_it.token import Token
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -24,7 +24,8 @@ from pygments.util import ClassNotFound
 from common.markdown_math import MATHML_ATTRIBUTES, MATHML_TAGS, math_plugin
 
 HIGHLIGHT_MAX_CHARACTERS = 20_000
-PARAGRAPH_MAX_CHARACTERS = 20_000
+PARAGRAPH_MAX_CHARACTERS = 10_000
+PARAGRAPH_MAX_BRACKETS = 300  # the parser looks for the end of a link from each of them
 NESTING_MAX = 40  # markdown-it's levels: a quote is one, a list two
 HEADING_OFFSET = 2  # the page's own headings come first
 
@@ -83,7 +84,7 @@ def run_html(source: str, *, is_last: bool) -> str:
     if _is_too_deep(state.tokens):
         return plain_html(source)
     for token in state.tokens:
-        if token.type == "inline" and len(token.content) > PARAGRAPH_MAX_CHARACTERS:
+        if token.type == "inline" and _is_too_much(token.content):
             token.children = [_text(token.content)]
         elif token.type == "inline":
             token.children = []
@@ -93,6 +94,7 @@ def run_html(source: str, *, is_last: bool) -> str:
             token.tag = f"h{min(6, int(token.tag[1]) + HEADING_OFFSET)}"
         elif token.type in ("td_open", "th_open"):
             _align(token)
+    text_join(state)
     return _CLEANER.clean(_MD.renderer.render(state.tokens, _MD.options, state.env))
 
 
@@ -114,6 +116,10 @@ def _is_too_deep(tokens: Sequence[Token]) -> bool:
     return any(token.level >= NESTING_MAX - 2 for token in tokens)
 
 
+def _is_too_much(content: str) -> bool:
+    return len(content) > PARAGRAPH_MAX_CHARACTERS or content.count("[") > PARAGRAPH_MAX_BRACKETS
+
+
 def _text(content: str) -> Token:
     return Token("text", "", 0, content=content)
 
@@ -127,7 +133,7 @@ def _without_images(tokens: Sequence[Token]) -> list[Token]:
         if token.type != "image":
             kept.append(token)
             continue
-        words = _text(token.content or "image")
+        words = _text(_description(token) or "image")
         address = str(token.attrs.get("src", ""))
         if links or not address:
             kept.append(words)
@@ -138,6 +144,11 @@ def _without_images(tokens: Sequence[Token]) -> list[Token]:
                 Token("link_close", "a", -1),
             ]
     return kept
+
+
+def _description(image: Token) -> str:
+    children = image.children or []
+    return "".join(" " if child.type.endswith("break") else child.content for child in children).strip()
 
 
 def _align(token: Token) -> None:
