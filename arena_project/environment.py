@@ -42,3 +42,9 @@ def read_env_file(path: Path) -> None:
         if not ENV_LINE.fullmatch(line):
             raise ImproperlyConfigured(f"{path.name}, line {number}: expected NAME=value, found {line.strip()!r}.")
     environ.Env.read_env(path)
+
+
+def redis_of_test_worker(url: str, worker: str) -> str:
+    """`redis://host/9` for worker gw0, `redis://host/10` for gw1: tests that run side by side empty the cache."""
+    base, _, number = url.rpartition("/")
+    return f"{base}/{int(number) + int(worker.removeprefix('gw'))}"

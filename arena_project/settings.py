@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from arena_project import __version__
-from arena_project.environment import Env, read_env_file
+from arena_project.environment import Env, read_env_file, redis_of_test_worker
 from arena_project.secrets import secret_key_in
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -17,9 +17,11 @@ read_env_file(BASE_DIR / ".env")
 
 VERSION = __version__
 TESTING = "pytest" in sys.modules
+TEST_WORKER = env.str("PYTEST_XDIST_WORKER", default="gw0")
 
 # --- State: everything that must be backed up lies in one folder -----------------------------------------
 VAR = Path(env.str("TOURNEY_VAR", default=str(BASE_DIR / "var"))).resolve()
+VAR = VAR / "tests" / TEST_WORKER if TESTING else VAR
 VAR.mkdir(parents=True, exist_ok=True)
 
 PORT = env.int("PORT", default=8000)
@@ -107,6 +109,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis, where there is one: cache, channel layer, broker ---------------------------------------------
 REDIS_URL = env.str("REDIS_URL", default="")
+if REDIS_URL and TESTING:
+    REDIS_URL = redis_of_test_worker(REDIS_URL, TEST_WORKER)
 if REDIS_URL:
     CACHES = {
         "default": {

@@ -69,9 +69,9 @@ class Output:
 class Guard:
     """The process that stops our programs should we die without a word."""
 
-    def __init__(self) -> None:
+    def __init__(self, grace: float) -> None:
         reading, self.pipe = os.pipe()
-        command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor_guard.py"))]
+        command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor_guard.py")), str(grace)]
         self.pid = os.posix_spawn(
             sys.executable,
             command,
@@ -118,7 +118,7 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.stop, number)
-        self.guard = Guard()
+        self.guard = Guard(self.grace)
         tasks = [asyncio.create_task(self._keep(program)) for program in self.programs]
         tasks += [asyncio.create_task(self._watch(program)) for program in self.programs if program.health]
         if on_ready:

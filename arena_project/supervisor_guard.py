@@ -1,7 +1,8 @@
 """Stops the supervisor's process groups when the supervisor is gone. A program of its own, without imports of ours.
 
-It reads `+PID` and `-PID` from the supervisor's pipe. The pipe ends when the supervisor does, however it died, and
-that works on Linux and macOS alike, where PR_SET_PDEATHSIG is Linux only and reaches no grandchildren.
+Its argument is the grace in seconds; then it reads `+PID` and `-PID` from the supervisor's pipe. The pipe ends when
+the supervisor does, however it died, and that works on Linux and macOS alike, where PR_SET_PDEATHSIG is Linux only
+and reaches no grandchildren.
 """
 
 import contextlib
@@ -9,8 +10,6 @@ import os
 import signal
 import sys
 import time
-
-GRACE_SECONDS = 5.0
 
 
 def alive(group: int) -> bool:
@@ -32,7 +31,7 @@ def main() -> None:
     for line in sys.stdin:
         (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
     end(groups, signal.SIGTERM)
-    deadline = time.monotonic() + GRACE_SECONDS
+    deadline = time.monotonic() + float(sys.argv[1])
     while any(alive(group) for group in groups) and time.monotonic() < deadline:
         time.sleep(0.05)
     end(groups, signal.SIGKILL)
