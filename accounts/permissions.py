@@ -1,15 +1,17 @@
 """What a request may do: each API view names the scope that each of its methods needs."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ImproperlyConfigured
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from accounts.errors import ScopeMissing
 from accounts.models import ApiKey, Scope, User
+
+if TYPE_CHECKING:  # rest_framework.views imports this file, by the settings
+    from rest_framework.views import APIView
 
 
 class HasScope(BasePermission):
@@ -19,7 +21,7 @@ class HasScope(BasePermission):
     admin with its owner's staff status. A view that names no scope for a method that it answers is a defect.
     """
 
-    def has_permission(self, request: Request, view: APIView) -> bool:
+    def has_permission(self, request: Request, view: "APIView") -> bool:
         if not isinstance(request.user, User):
             return False  # DRF answers 401
         scope = _required(request.method or "GET", view)
@@ -32,7 +34,7 @@ class HasScope(BasePermission):
         return True
 
 
-def _required(method: str, view: APIView) -> Scope | None:
+def _required(method: str, view: "APIView") -> Scope | None:
     """The scope for this method; None for a method that the view does not have, which DRF answers with 405."""
     if method == "OPTIONS":
         return Scope.READ

@@ -34,6 +34,7 @@ _public = urlsplit(PUBLIC_URL)
 if _public.scheme not in ("http", "https") or not _public.hostname:
     raise ImproperlyConfigured("PUBLIC_URL must be a whole address, for example https://arena.example.org")
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+CSRF_FAILURE_VIEW = "arena_project.views.csrf_failure"
 SECURE = _public.scheme == "https"
 
 # --- Apps ------------------------------------------------------------------------------------------------
@@ -95,6 +96,8 @@ TEMPLATES = [
 # --- Database: SQLite in VAR, or DATABASE_URL ------------------------------------------------------------
 DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{VAR / 'tourney.sqlite3'}")}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # A file in tests too: a database in memory is not shared by threads the way that a real one is.
+    DATABASES["default"]["TEST"] = {"NAME": str(VAR / "test.sqlite3")}
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
@@ -126,7 +129,13 @@ if REDIS_URL:
         }
     }
 else:
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "tourney"}}
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+            "LOCATION": "tourney",
+            "OPTIONS": {"MAX_ENTRIES": 20_000},
+        }
+    }
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 2000}}}
 
 # --- Celery: the broker URL is the only difference between one machine and many --------------------------

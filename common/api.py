@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions, parsers
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.response import Response
-from rest_framework.views import set_rollback
 
 from common.errors import NotAllowed, NotFound, TooMany, TourneyError
 
@@ -82,7 +81,6 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | 
             headers["Retry-After"] = str(max(1, math.ceil(wait)))
     else:
         return None
-    set_rollback()
     return Response(body, status=status, headers=headers)
 
 
