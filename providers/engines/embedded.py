@@ -25,11 +25,10 @@ class EmbeddedEngineError(Exception):
     """Why the embedded engine cannot run here, in words for the operator."""
 
 
-def embedded_model_path(stamp: Path) -> Path:
-    """Return the model file of the wheel, its SHA-256 checked.
+def embedded_model_path() -> Path:
+    """Return the model file of the wheel, its SHA-256 checked (0.2 s, so it is checked at every start).
 
-    Hashing takes a moment, so `stamp` keeps size and time of the file that was checked last. Raises
-    EmbeddedEngineError when a package or the file is missing, or the file is not the one we know.
+    Raises EmbeddedEngineError when a package or the file is missing, or the file is not the one we know.
     """
     for package in ("xllamacpp", MODEL_PACKAGE):
         try:
@@ -40,13 +39,9 @@ def embedded_model_path(stamp: Path) -> Path:
     path = Path(str(files[0].locate())) if files else None
     if path is None or not path.is_file():
         raise EmbeddedEngineError(f"the package {MODEL_PACKAGE} holds no model file")
-    status = path.stat()
-    seen = f"{MODEL_SHA256} {status.st_size} {status.st_mtime_ns} {path}"
-    if not (stamp.is_file() and stamp.read_text() == seen):
-        with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != MODEL_SHA256:
-                raise EmbeddedEngineError(f"{path.name} is damaged: its SHA-256 is not the expected one")
-        stamp.write_text(seen)
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != MODEL_SHA256:
+            raise EmbeddedEngineError(f"{path.name} is damaged: its SHA-256 is not the expected one")
     return path
 
 

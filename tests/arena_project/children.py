@@ -1,4 +1,4 @@
-"""Tiny programs for the supervisor's tests, and a supervisor that can be killed: `python children.py GRANDCHILD_FILE`."""
+"""Tiny programs for the supervisor's tests, and a supervisor that can be killed: `python -m … PID_FILE`."""
 
 import asyncio
 import sys

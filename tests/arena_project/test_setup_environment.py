@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_every_variable_of_the_example_has_a_comment_before_it() -> None:
     lines = (ROOT / ".env.example").read_text().splitlines()
     bare = [
         line
-        for before, line in zip(lines, lines[1:], strict=False)
+        for before, line in pairwise(lines)
         if FROM_EXAMPLE.match(line) and not before.startswith("# ")
     ]
     assert not bare

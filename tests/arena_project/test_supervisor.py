@@ -27,7 +27,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def until(true: Callable[[], object], seconds: float = 10) -> None:
     async with asyncio.timeout(seconds):
-        while not true():
+        while not true():  # noqa: ASYNC110 - what is waited for is in other processes
             await asyncio.sleep(0.02)
 
 

@@ -18,7 +18,7 @@ class Command(BaseCommand):
         try:
             if not settings.EMBEDDED_ENGINE:
                 raise EmbeddedEngineError("EMBEDDED_ENGINE is off")
-            model = embedded_model_path(settings.VAR / "embedded_model.checked")
+            model = embedded_model_path()
         except EmbeddedEngineError as error:
             self.stderr.write(f"No embedded model: {error}.")
             sys.exit(EX_CONFIG)
