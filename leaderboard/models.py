@@ -12,6 +12,10 @@ class ComparisonQuerySet(models.QuerySet["Comparison"]):
         """Those that ratings are made of."""
         return self.filter(exclusion="")
 
+    def rating(self) -> "ComparisonQuerySet":
+        """Those that count and were made blind: a name that is seen is judged with the answer."""
+        return self.counted().filter(is_blind=True)
+
 
 class Comparison(models.Model):
     """One judgement on two models: the one fact table of all ratings. Narrow and indexed, so that a leaderboard is
@@ -54,8 +58,12 @@ class Comparison(models.Model):
         indexes = [
             # Covers the GROUP BY of a rebuild: it is answered from the index alone.
             models.Index(
-                fields=["exclusion", "is_blind", "model_a", "model_b", "outcome", "weight"], name="comparison_counts"
+                fields=["exclusion", "is_blind", "model_a", "model_b", "outcome", "weight", "id"],
+                name="comparison_counts",
             ),
+            # How many people, since when and until when: each answered from an index alone, too.
+            models.Index(fields=["exclusion", "is_blind", "voter"], name="comparison_voters"),
+            models.Index(fields=["exclusion", "is_blind", "created_at"], name="comparison_times"),
         ]
 
     def __str__(self) -> str:
@@ -65,12 +73,20 @@ class Comparison(models.Model):
 class Snapshot(models.Model):
     """A computed leaderboard with everything that is needed to compute it again."""
 
-    parameters = models.JSONField(default=dict)
+    parameters = models.JSONField(default=dict, help_text=_("What was asked of the statistics."))
+    fit = models.JSONField(default=dict, help_text=_("How the fit went: solver, iterations, likelihood."))
+    pairs = models.JSONField(
+        default=list,
+        help_text=_("Every pair as [model, model, wins of the first, of the second, ties, both bad]; latest only."),
+    )
     comparisons = models.PositiveIntegerField(help_text=_("Comparisons used, both bad included."))
     voters = models.PositiveIntegerField()
     first_at = models.DateTimeField(null=True)
     last_at = models.DateTimeField(null=True)
     last_comparison_id = models.BigIntegerField(default=0)
+    id_sum = models.BigIntegerField(
+        default=0, help_text=_("Sum of the ids used: with their number it tells whether older votes have changed.")
+    )
     computed_at = models.DateTimeField(auto_now_add=True)
     seconds = models.FloatField()
     code_version = models.CharField(max_length=40)

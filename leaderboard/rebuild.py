@@ -1,0 +1,245 @@
+"""Makes a snapshot: reads the comparisons, asks the statistics, stores the answer. Called through the services."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, F, Max, Min, Sum
+from django.db.models.functions import TruncDate
+
+from leaderboard.models import Comparison, Rating, Snapshot
+from leaderboard.statistics import bradley_terry, elo
+from leaderboard.statistics.ranks import ranks
+from leaderboard.statistics.types import BASE, BOTH_BAD, MEAN, SCALE, TIE, A, B, Counts, Floats
+from leaderboard.statistics.win_rate import win_rate
+
+# Written into every snapshot; a change of any of them makes the next rebuild start from the first vote.
+PARAMETERS: dict[str, Any] = {
+    "method": "bradley_terry",
+    "ties": "half a win",
+    "both_bad": "left out",
+    "scale": SCALE,
+    "base": BASE,
+    "mean": MEAN,
+    "interval": 0.95,
+    "elo_k": elo.K,
+    "elo_initial": MEAN,
+}
+CODES = {Comparison.Outcome.A: A, Comparison.Outcome.B: B, Comparison.Outcome.TIE: TIE}
+CODES[Comparison.Outcome.BOTH_BAD] = BOTH_BAD
+# What the first model of a comparison gets; both bad is not a game.
+SCORES = {Comparison.Outcome.A: 1.0, Comparison.Outcome.B: 0.0, Comparison.Outcome.TIE: 0.5}
+
+# Recent snapshots are all kept; of the older the last of each day, as history.
+SNAPSHOTS_KEPT = 200
+CHUNK_ROWS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All comparisons that count, grouped. `models` are the ids behind the indices of `counts`, ascending."""
+
+    models: list[int]
+    counts: Counts
+    comparisons: int
+    last_id: int
+    id_sum: int
+
+
+def snapshot_rebuild() -> Snapshot | None:
+    """Make a snapshot of all blind comparisons that count; None where nothing has changed since the last one.
+
+    Reads without a transaction, so that votes are not held up meanwhile, and writes in a short one.
+    """
+    started = perf_counter()
+    previous = Snapshot.objects.defer("pairs").order_by("-id").first()
+    evidence = read_evidence()
+    if previous is None:
+        if not evidence.comparisons:
+            return None
+    elif (
+        (previous.comparisons, previous.id_sum, previous.last_comparison_id)
+        == (evidence.comparisons, evidence.id_sum, evidence.last_id)
+        and previous.parameters == PARAMETERS
+        and previous.code_version == settings.VERSION
+    ):
+        return None
+    online = play(evidence, previous)
+    voters, first_at, last_at = read_circumstances()
+    snapshot = Snapshot(
+        parameters=PARAMETERS,
+        pairs=pairs_of(evidence),
+        comparisons=evidence.comparisons,
+        voters=voters,
+        first_at=first_at,
+        last_at=last_at,
+        last_comparison_id=evidence.last_id,
+        id_sum=evidence.id_sum,
+        code_version=settings.VERSION,
+    )
+    rows = judge(evidence, online, snapshot)
+    snapshot.seconds = perf_counter() - started
+    with transaction.atomic():
+        snapshot.save()
+        Rating.objects.bulk_create(rows)
+        snapshots_prune(newest=snapshot)
+    return snapshot
+
+
+def read_evidence() -> Evidence:
+    """One GROUP BY, answered from the index `comparison_counts`."""
+    groups = (
+        Comparison.objects.rating()
+        .order_by()
+        .values_list("model_a_id", "model_b_id", "outcome")
+        .annotate(
+            number=Count("id"),
+            total=Sum("weight"),
+            squares=Sum(F("weight") * F("weight")),
+            last=Max("id"),
+            ids=Sum("id"),
+        )
+    )
+    rows = list(groups.iterator(chunk_size=CHUNK_ROWS))
+    if not rows:
+        return Evidence([], Counts.of(0, [], [], []), 0, 0, 0)
+    first, second, outcome, number, weight, square, last, ids = zip(*rows, strict=True)
+    models, indices = np.unique(np.array([first, second], dtype=np.int64), return_inverse=True)
+    indices = indices.reshape(2, -1)
+    counts = Counts.of(
+        len(models),
+        indices[0],
+        indices[1],
+        [CODES[Comparison.Outcome(kind)] for kind in outcome],
+        number=number,
+        weight=weight,
+        square=square,
+    )
+    return Evidence(models.tolist(), counts, sum(number), max(last), int(sum(ids)))
+
+
+def play(evidence: Evidence, previous: Snapshot | None) -> list[float]:
+    """Online Elo of `evidence.models`: carried on from the last snapshot while the votes in it still stand.
+
+    They stand if the old ones and the new ones are together what was just read, in number and in the sum of their ids;
+    a vote that was left out since, or that was committed late with a lower id, breaks that, and all games are played
+    again in order.
+    """
+    position = {model: index for index, model in enumerate(evidence.models)}
+    if previous is not None and previous.parameters == PARAMETERS:
+        ratings = elo.beginners(len(position))
+        for model, rating in previous.ratings.values_list("model_id", "elo"):
+            if model in position:
+                ratings[position[model]] = rating
+        games, number, id_sum = read_games(position, after=previous.last_comparison_id, until=evidence.last_id)
+        if (previous.comparisons + number, previous.id_sum + id_sum) == (evidence.comparisons, evidence.id_sum):
+            return list(elo.elo(games, ratings).ratings)
+    games, _, _ = read_games(position, after=0, until=evidence.last_id)
+    return list(elo.elo(games, elo.beginners(len(position))).ratings)
+
+
+def read_games(
+    position: dict[int, int], *, after: int, until: int
+) -> tuple[list[tuple[int, int, float, float]], int, int]:
+    """The games with after < id <= until in their order, and number and sum of the ids of all votes among them."""
+    rows = (
+        Comparison.objects.rating()
+        .filter(id__gt=after, id__lte=until)
+        .order_by("id")
+        .values_list("id", "model_a_id", "model_b_id", "outcome", "weight")
+    )
+    games = []
+    number = id_sum = 0
+    scores: dict[str, float] = {str(outcome): score for outcome, score in SCORES.items()}
+    for pk, first, second, outcome, weight in rows.iterator(chunk_size=CHUNK_ROWS):
+        number += 1
+        id_sum += pk
+        # A vote may have been committed between the two queries; the sums will tell.
+        if outcome in scores and first in position and second in position:
+            games.append((position[first], position[second], scores[outcome], weight))
+    return games, number, id_sum
+
+
+def read_circumstances() -> tuple[int, datetime | None, datetime | None]:
+    """How many people voted, and when first and last; each from an index of its own."""
+    rating = Comparison.objects.rating().order_by()
+    voters = rating.filter(voter__isnull=False).values("voter").distinct().count()
+    times = rating.aggregate(first=Min("created_at"), last=Max("created_at"))
+    return voters, times["first"], times["last"]
+
+
+def judge(evidence: Evidence, online: list[float], snapshot: Snapshot) -> list[Rating]:
+    """The rows of a snapshot that is not saved yet; also notes in it how the fit went."""
+    counts = evidence.counts
+    fitted = bradley_terry.fit(counts)
+    places = ranks(fitted.ratings, fitted.lower, fitted.upper)
+    rates = win_rate(counts)
+    snapshot.fit = {
+        "solver": fitted.solver,
+        "iterations": fitted.iterations,
+        "tolerance": fitted.tolerance,
+        "log_likelihood": fitted.log_likelihood,
+        "log_likelihood_per_comparison": fitted.log_likelihood_per_comparison,
+        "is_regularised": fitted.is_regularised,
+        "models_rated": int(fitted.rated.sum()),
+    }
+    number = counts.number
+    wins, losses = number.wins.sum(axis=1), number.wins.sum(axis=0)
+    ties, both_bad = number.ties.sum(axis=1), number.both_bad.sum(axis=1)
+    return [
+        Rating(
+            snapshot=snapshot,
+            model_id=model,
+            rank=int(places.rank[index]) or None,
+            rank_lower=int(places.lower[index]) or None,
+            rank_upper=int(places.upper[index]) or None,
+            rating=_or_none(fitted.ratings, index),
+            rating_lower=_or_none(fitted.lower, index),
+            rating_upper=_or_none(fitted.upper, index),
+            elo=online[index],
+            wins=int(wins[index]),
+            losses=int(losses[index]),
+            ties=int(ties[index]),
+            both_bad=int(both_bad[index]),
+            comparisons=int(wins[index] + losses[index] + ties[index] + both_bad[index]),
+            win_rate=_or_none(rates.rate, index),
+        )
+        for index, model in enumerate(evidence.models)
+    ]
+
+
+def _or_none(values: Floats, index: int) -> float | None:
+    value = float(values[index])
+    return None if np.isnan(value) else value
+
+
+def pairs_of(evidence: Evidence) -> list[list[int]]:
+    """Every pair that met, as [model, model, wins of the first, wins of the second, ties, both bad]."""
+    number = evidence.counts.number
+    met = np.triu(number.wins + number.wins.T + number.ties + number.both_bad)
+    first, second = np.nonzero(met)
+    models = np.array(evidence.models, dtype=np.int64)
+    columns = (
+        models[first],
+        models[second],
+        number.wins[first, second],
+        number.wins[second, first],
+        number.ties[first, second],
+        number.both_bad[first, second],
+    )
+    return np.column_stack([column.astype(np.int64) for column in columns]).tolist()
+
+
+def snapshots_prune(*, newest: Snapshot) -> None:
+    """Keep the last `SNAPSHOTS_KEPT` and the last of every earlier day; the table of pairs only in the newest."""
+    Snapshot.objects.filter(pk__lt=newest.pk).exclude(pairs=[]).update(pairs=[])
+    kept = Snapshot.objects.order_by("-id").values_list("pk", flat=True)[SNAPSHOTS_KEPT - 1 : SNAPSHOTS_KEPT].first()
+    if kept is None:
+        return
+    older = Snapshot.objects.filter(pk__lt=kept).order_by()
+    last_of_days = older.annotate(day=TruncDate("computed_at")).values("day").annotate(pk_last=Max("pk"))
+    older.exclude(pk__in=[row["pk_last"] for row in last_of_days]).delete()
