@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template import loader
 from django.views.decorators.http import require_safe
+from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -34,6 +35,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
 class ApiDocsView(SpectacularSwaggerSplitView):  # type: ignore[misc] # drf-spectacular has no types for it
     """The browsable documentation, its script in an answer of its own, so that nothing runs inline."""
 
+    @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         response: Response = super().get(request, *args, **kwargs)
         response.headers["Content-Security-Policy"] = DOCS_POLICY
