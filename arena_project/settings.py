@@ -139,7 +139,7 @@ else:
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 2000}}}
 
 # --- Celery: the broker URL is the only difference between one machine and many --------------------------
-CELERY_BROKER_URL = env.str("BROKER_URL", default=REDIS_URL or "filesystem://")
+CELERY_BROKER_URL = env.str("BROKER_URL", default=REDIS_URL or "filesystem://localhost")
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {}
 if CELERY_BROKER_URL.startswith("filesystem"):
     _broker = VAR / "broker"
@@ -225,6 +225,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "ENUM_NAME_OVERRIDES": {"SideLabel": ["a", "b"], "ReactionValue": "battles.models.Reaction.Value"},
 }
 API_REQUESTS_PER_MINUTE = env.int("API_REQUESTS_PER_MINUTE", default=600)
 BATTLES_PER_HOUR = env.int("BATTLES_PER_HOUR", default=120)
@@ -266,7 +267,7 @@ LOGGING = {
     "loggers": {
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
-        "daphne.server": {"level": "WARNING"},
+        "daphne": {"level": "WARNING"},
         "django.channels.server": {"level": "WARNING"},
     },
 }

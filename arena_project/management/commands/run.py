@@ -52,13 +52,14 @@ def programs() -> list[Program]:
     web += ["--websocket_timeout", "-1", "--ping-interval", "20", "--ping-timeout", "30", "--no-server-name"]
     if settings.BEHIND_PROXY:
         web.append("--proxy-headers")
-    worker = [python, "-m", "celery", "-A", "arena_project.celery", "worker", "--loglevel", "WARNING"]
+    worker = [python, "-m", "celery", "--quiet", "-A", "arena_project.celery", "worker", "--loglevel", "WARNING"]
     # Threads: one process instead of three, up in half the time. The work is short NumPy, which lets other threads
     # run, or an asyncio loop of its own that mostly waits. There is one worker, so it needs no gossip with others.
     worker += ["--pool", "threads", "--concurrency", "4", "--without-gossip", "--without-mingle", "--without-heartbeat"]
     found = [
         Program("web", [*web, "arena_project.asgi:application"], health=lambda: listens(local_host(), settings.PORT)),
-        Program("worker", worker, waits_for="web"),
+        # In a container the worker is root and knows it; it takes JSON only, so that is no danger.
+        Program("worker", worker, {"PYTHONWARNINGS": "ignore:You're running the worker"}, waits_for="web"),
     ]
     if settings.EMBEDDED_ENGINE:
         found.append(
