@@ -21,30 +21,30 @@ class ReadOnly:
         return False
 
 
-class PromptInline(admin.TabularInline[Prompt, PromptSet]):
+class PromptInline(admin.TabularInline):  # type: ignore[type-arg] # Django cannot subscript it at run time
     model = Prompt
     extra = 0
 
 
 @admin.register(PromptSet)
-class PromptSetAdmin(admin.ModelAdmin[PromptSet]):
+class PromptSetAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
     list_display = ["name", "slug", "is_suggested"]
     prepopulated_fields = {"slug": ["name"]}
     inlines = [PromptInline]
 
 
-class SideInline(ReadOnly, admin.TabularInline[Side, Battle]):
+class SideInline(ReadOnly, admin.TabularInline):  # type: ignore[type-arg] # Django cannot subscript it at run time
     model = Side
     extra = 0
 
 
-class TurnInline(ReadOnly, admin.TabularInline[Turn, Battle]):
+class TurnInline(ReadOnly, admin.TabularInline):  # type: ignore[type-arg] # Django cannot subscript it at run time
     model = Turn
     extra = 0
 
 
 @admin.register(Battle)
-class BattleAdmin(ReadOnly, admin.ModelAdmin[Battle]):
+class BattleAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
     list_display = ["id", "owner", "mode", "category", "created_at", "revealed_at", "deleted_at"]
     list_filter = ["mode", "category", "created_at"]
     search_fields = ["id", "owner__username"]
@@ -54,7 +54,7 @@ class BattleAdmin(ReadOnly, admin.ModelAdmin[Battle]):
 
 
 @admin.register(Response)
-class ResponseAdmin(ReadOnly, admin.ModelAdmin[Response]):
+class ResponseAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
     list_display = ["id", "model", "status", "error_kind", "attempt", "first_token_ms", "latency_ms", "output_tokens"]
     list_filter = ["status", "error_kind", "side__model"]
     list_select_related = ["side__model"]
@@ -66,7 +66,7 @@ class ResponseAdmin(ReadOnly, admin.ModelAdmin[Response]):
 
 
 @admin.register(Preference)
-class PreferenceAdmin(ReadOnly, admin.ModelAdmin[Preference]):
+class PreferenceAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
     list_display = ["battle", "voter", "choice", "winner", "turns", "created_at"]
     list_filter = ["choice", "created_at"]
     list_select_related = ["battle", "voter", "winner"]
