@@ -21,7 +21,7 @@ from providers.models import LanguageModel
 
 log = logging.getLogger(__name__)
 
-BROKER_TIMEOUT_SECONDS = 1.0
+BROKER_TIMEOUT_SECONDS = 1
 
 
 class HealthSerializer(serializers.Serializer[dict[str, object]]):
@@ -47,7 +47,7 @@ def _cache() -> None:
 
 def _broker() -> None:
     if settings.CELERY_BROKER_URL.startswith("filesystem"):
-        folder = Path(settings.CELERY_BROKER_TRANSPORT_OPTIONS["data_folder_out"])
+        folder = Path(str(settings.CELERY_BROKER_TRANSPORT_OPTIONS["data_folder_out"]))
         if not os.access(folder, os.W_OK):
             raise RuntimeError("the broker's folder cannot be written")
         return

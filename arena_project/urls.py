@@ -1,12 +1,12 @@
 """All routes. Pages first, then the API."""
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from arena_project import api, views
 
-api_v1 = [
+api_v1: list[URLPattern | URLResolver] = [
     path("health/", api.HealthView.as_view(), name="api_health"),
     path("schema/", SpectacularAPIView.as_view(), name="api_schema"),
     path("docs/", views.ApiDocsView.as_view(url_name="api_schema"), name="api_docs"),
