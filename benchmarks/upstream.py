@@ -1,8 +1,9 @@
 """An upstream that speaks the OpenAI wire and costs next to nothing, so that the benchmark measures what is before it.
 
-Every answer is the same hundred tokens at RATE tokens a second. The first and the last token carry the time at which
-they were sent, and the last one also a checksum of everything before it, so that a client can tell by itself how late
-each was and whether anything is missing.
+Every answer is about a hundred tokens of markdown at RATE tokens a second, with a number of its own in each block, so
+that nobody renders it from a cache. The first and the last token carry the time at which they were sent, and the last
+one also a checksum of everything before it, so that a client can tell by itself how late each was and whether anything
+is missing.
 """
 
 import asyncio
@@ -10,14 +11,15 @@ import re
 import sys
 import time
 import zlib
+from itertools import count
 
 import msgspec
 
 RATE = 30.0  # tokens a second for one stream
-TEXT = """ is when this began. A hash table keeps each *key* beside its value, and finds both in constant time as long
+TEXT = """ is when answer NUMBER began. A hash table keeps each *key* beside its value, and finds both in constant time as long
 as the keys spread well over the buckets.
 
-1. Compute the **hash** of the key.
+1. Compute the **hash** of key NUMBER.
 2. Take it modulo the number of buckets.
 3. Walk the short chain that starts there, and compare.
 
@@ -25,14 +27,15 @@ as the keys spread well over the buckets.
 def find(table, key):
     for other, value in table[hash(key) % len(table)]:
         if other == key:
-            return value
+            return value  # NUMBER
     raise KeyError(key)
 ```
 
 When the table fills up, chains grow, so it is copied into a larger one; over many insertions that costs little. The
-order of the keys means nothing, which is the price.
+order of all NUMBER keys means nothing, which is the price.
 
 Done:"""
+NUMBERS = count(10_000)
 TOKENS = re.findall(r"\s*\S+", TEXT)
 CHUNKS = len(TOKENS) + 2
 FIRST = re.compile(r"^sent=(\d+\.\d+)")
@@ -58,7 +61,7 @@ def _framed(data: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
-MIDDLE = [_event(token) for token in TOKENS]
+MIDDLE = [None if "NUMBER" in token else _event(token) for token in TOKENS]
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 END = (
     _framed(
@@ -94,10 +97,11 @@ class Upstream(asyncio.Protocol):
             return
         if index == 0:
             first = f"sent={time.time():.6f}"
-            self.crc = zlib.crc32((first + TEXT).encode())
+            self.number = str(next(NUMBERS))
+            self.crc = zlib.crc32((first + TEXT.replace("NUMBER", self.number)).encode())
             self.transport.write(_event(first))
         elif index <= len(MIDDLE):
-            self.transport.write(MIDDLE[index - 1])
+            self.transport.write(MIDDLE[index - 1] or _event(TOKENS[index - 1].replace("NUMBER", self.number)))
         else:
             self.transport.write(_event(f" crc={self.crc} sent={time.time():.6f}") + END)
             return

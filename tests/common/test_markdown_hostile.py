@@ -11,9 +11,10 @@ from common.markdown import FORMATTED_MAX_CHARACTERS, render
 from common.markdown_html import NESTING_MAX, PARAGRAPH_MAX_CHARACTERS
 from common.markdown_math import MATHML_ATTRIBUTES, MATHML_TAGS
 
-TEXT_TAGS = set(
-    "a blockquote br code del div em h3 h4 h5 h6 hr li ol p pre span strong table tbody td th thead tr ul".split(" ")
-)
+TEXT_TAG_NAMES = """
+    a blockquote br code del div em h3 h4 h5 h6 hr li ol p pre span strong table tbody td th thead tr ul
+"""
+TEXT_TAGS = set(TEXT_TAG_NAMES.split())
 ATTRIBUTES = {
     "a": {"href", "title", "target", "rel"},
     "ol": {"start"},
@@ -292,26 +293,9 @@ def test_an_endless_paragraph_is_not_formatted() -> None:
     assert "**a**" in render(text)
 
 
-PIECES = st.sampled_from(
-    [*MARKUP, "[x](", "![x](", "javascript:alert(1)", ")", "`", "```\n", "\n", "\n\n", "> ", "- ", "$", "$$\n", "\\[\n"]
-    + [
-        "\\(",
-        "\\)",
-        "\\text{",
-        "}",
-        "**",
-        "|a|\n|-|\n|",
-        "<",
-        ">",
-        "&",
-        '"',
-        "'",
-        "https://x.y",
-        "\0",
-        "\u202e",
-        "    ",
-    ]
-)
+FRAGMENTS = ["[x](", "![x](", "javascript:alert(1)", ")", "`", "```\n", "\n", "\n\n", "> ", "- ", "$", "$$\n", "\\[\n"]
+ENDINGS = ["\\(", "\\)", "\\text{", "}", "**", "|a|\n|-|\n|", "<", ">", "&", '"', "'", "https://x.y", "\0", "\u202e"]
+PIECES = st.sampled_from(MARKUP + FRAGMENTS + ENDINGS)
 
 
 @given(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=60))
