@@ -77,7 +77,7 @@ class Snapshot(models.Model):
     fit = models.JSONField(default=dict, help_text=_("How the fit went: solver, iterations, likelihood."))
     pairs = models.JSONField(
         default=list,
-        help_text=_("Every pair as [model, model, wins of the first, of the second, ties, both bad]; latest only."),
+        help_text=_("Pairs as [model, model, wins, wins, ties, both bad]; kept in the newest snapshot only."),
     )
     comparisons = models.PositiveIntegerField(help_text=_("Comparisons used, both bad included."))
     voters = models.PositiveIntegerField()
@@ -124,3 +124,22 @@ class Rating(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model_id}: {self.rating}"
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the interval, in points: the figure after the ±."""
+        if self.rating_lower is None or self.rating_upper is None:
+            return None
+        return (self.rating_upper - self.rating_lower) / 2
+
+    @property
+    def both_bad_rate(self) -> float | None:
+        return self.both_bad / self.comparisons if self.comparisons else None
+
+    @property
+    def win_rate_percent(self) -> float | None:
+        return None if self.win_rate is None else 100 * self.win_rate
+
+    @property
+    def both_bad_percent(self) -> float | None:
+        return None if self.both_bad_rate is None else 100 * self.both_bad_rate

@@ -1,16 +1,24 @@
 """Every read of the leaderboard. Nothing here fits: pages and API show what a snapshot says."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import cast
 
-from django.db.models import Prefetch
+from django.db.models import F, Prefetch
 
 from leaderboard.models import Comparison, Rating, Snapshot
+from providers.models import LanguageModel
 
 
 def leaderboard_latest() -> Snapshot | None:
-    """The newest snapshot with `ratings.all()` and their models fetched, in two queries; without the table of pairs."""
-    ratings = Rating.objects.select_related("model").order_by("rank", "model__name")
+    """The newest snapshot with `ratings.all()` and their models fetched, in two queries; without the table of pairs.
+
+    Hidden models are rated and keep their place, but are not named to the public.
+    """
+    ratings = (
+        Rating.objects.exclude(model__status=LanguageModel.Status.HIDDEN)
+        .select_related("model")
+        .order_by(F("rank").asc(nulls_last=True), "model__name")
+    )
     return (
         Snapshot.objects.defer("pairs").order_by("-id").prefetch_related(Prefetch("ratings", queryset=ratings)).first()
     )
@@ -31,6 +39,16 @@ def pending_count(snapshot: Snapshot | None) -> int:
     return cast(int, Comparison.objects.rating().filter(id__gt=after).count())
 
 
-def pairs_latest() -> Snapshot | None:
-    """The newest snapshot with its table of pairs."""
-    return Snapshot.objects.order_by("-id").first()
+def pairs_latest() -> tuple[Snapshot | None, dict[int, LanguageModel]]:
+    """The newest snapshot with its table of pairs, and by id the models that may be named, best first."""
+    snapshot = Snapshot.objects.order_by("-id").first()
+    latest = leaderboard_latest() if snapshot else None
+    return snapshot, {rating.model_id: rating.model for rating in latest.ratings.all()} if latest else {}
+
+
+def certain_leader(ratings: Iterable[Rating]) -> Rating | None:
+    """The one model that lies above all others with its whole interval; None where no model does."""
+    rated = [rating for rating in ratings if rating.rank is not None]
+    if len(rated) < 2:
+        return None
+    return next((rating for rating in rated if rating.rank_upper == 1), None)

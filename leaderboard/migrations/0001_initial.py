@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                     "pairs",
                     models.JSONField(
                         default=list,
-                        help_text="Every pair as [model, model, wins of the first, of the second, ties, both bad]; latest only.",
+                        help_text="Pairs as [model, model, wins, wins, ties, both bad]; kept in the newest snapshot only.",
                     ),
                 ),
                 ("comparisons", models.PositiveIntegerField(help_text="Comparisons used, both bad included.")),

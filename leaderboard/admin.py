@@ -1,0 +1,85 @@
+"""Votes, snapshots and ratings in the admin: to look at. The one thing to do is to leave votes out of the ratings."""
+
+from typing import cast
+
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext as _g
+from django.utils.translation import gettext_lazy as _
+
+from leaderboard import services
+from leaderboard.models import Comparison, ComparisonQuerySet, Rating, Snapshot
+
+LEFT_OUT = "admin"
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
+    """Rows that programs write: nobody adds, changes or deletes them by hand."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(Comparison)
+class ComparisonAdmin(ReadOnlyAdmin):
+    list_display = [
+        "id",
+        "model_a",
+        "model_b",
+        "outcome",
+        "voter",
+        "is_blind",
+        "source_kind",
+        "exclusion",
+        "created_at",
+    ]
+    list_filter = [
+        "outcome",
+        "is_blind",
+        "source_kind",
+        "category",
+        "language",
+        ("exclusion", admin.AllValuesFieldListFilter),
+        "created_at",
+    ]
+    list_select_related = ["model_a", "model_b", "voter"]
+    search_fields = ["source_id", "voter__username", "model_a__name", "model_b__name"]
+    show_full_result_count = False
+    actions = ["leave_out", "count_again"]
+
+    def has_exclude_permission(self, request: HttpRequest) -> bool:
+        """Who may use the two actions; named by their `permissions`."""
+        return request.user.has_perm("leaderboard.change_comparison")
+
+    @admin.action(description=_("Leave out of the ratings"), permissions=["exclude"])
+    def leave_out(self, request: HttpRequest, queryset: QuerySet[Comparison]) -> None:
+        changed = services.comparisons_exclude(comparisons=cast(ComparisonQuerySet, queryset), reason=LEFT_OUT)
+        messages.success(request, _g("Left out: %(number)d. New ratings are on the way.") % {"number": changed})
+
+    @admin.action(description=_("Count again"), permissions=["exclude"])
+    def count_again(self, request: HttpRequest, queryset: QuerySet[Comparison]) -> None:
+        changed = services.comparisons_exclude(comparisons=cast(ComparisonQuerySet, queryset), reason="")
+        messages.success(request, _g("Counted again: %(number)d. New ratings are on the way.") % {"number": changed})
+
+
+@admin.register(Snapshot)
+class SnapshotAdmin(ReadOnlyAdmin):
+    list_display = ["id", "computed_at", "comparisons", "voters", "seconds", "code_version"]
+    list_filter = ["computed_at"]
+    exclude = ["pairs"]
+
+
+@admin.register(Rating)
+class RatingAdmin(ReadOnlyAdmin):
+    list_display = ["snapshot", "rank", "model", "rating", "rating_lower", "rating_upper", "elo", "comparisons"]
+    list_filter = ["model"]
+    list_select_related = ["snapshot", "model"]
+    search_fields = ["model__name"]
+    show_full_result_count = False
