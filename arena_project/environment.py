@@ -12,7 +12,7 @@ ENV_LINE = re.compile(r"\s*(?:#.*|(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=.*)?")
 FALSE = ("0", "false", "no", "off", "n", "")
 
 
-class Env(environ.Env):
+class Env(environ.Env):  # type: ignore[misc] # django-environ has no types
     """django-environ, but a wrong value raises ImproperlyConfigured with the variable's name in it."""
 
     def get_value(

@@ -1,6 +1,5 @@
 import asyncio
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -17,7 +16,7 @@ PROBE_SECONDS = 2.0
 
 class Command(BaseCommand):
     help = "Starts everything: web server, background worker, embedded model. Ctrl-C stops all of it."
-    requires_system_checks: Sequence[str] = []  # the checks of `run` are its own, and a start should be quick
+    requires_system_checks: list[str] = []  # the checks of `run` are its own, and a start should be quick
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -105,7 +104,8 @@ def reachability_note(reachable: bool) -> None:
 
 def local_host() -> str:
     """Where this machine reaches its own web server: a server on every address is reached on loopback."""
-    return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(settings.HOST, settings.HOST)
+    host: str = settings.HOST
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 def announce(supervisor: Supervisor, link: str) -> None:
