@@ -41,6 +41,7 @@ class Idempotent(APIView):
     streamed cannot be given again: its repetition is told so with a 409, and nothing is done twice.
     """
 
+    is_idempotent = True
     _first: IdempotentRequest | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:

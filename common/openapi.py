@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import inline_serializer
+from drf_spectacular.utils import OpenApiParameter, inline_serializer
 from rest_framework import serializers
 from rest_framework.permissions import SAFE_METHODS, AllowAny
 
@@ -41,8 +41,27 @@ WRITING = {
 }
 
 
+HEADERS = {
+    "401": {"WWW-Authenticate": {"schema": {"type": "string"}, "description": "`Bearer`."}},
+    "429": {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}},
+}
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "maxLength": 200},
+    OpenApiParameter.HEADER,
+    description="A text of your own for this request: sent again, it is answered like the first time and done once.",
+)
+
+
 class Schema(AutoSchema):
-    """drf-spectacular's description, with our one error shape added to every operation."""
+    """drf-spectacular's description, with what all operations share: our one error shape, and the idempotency key of
+    those views that set `is_idempotent`."""
+
+    def get_override_parameters(self) -> list[Any]:
+        parameters = list(super().get_override_parameters())
+        if self.method == "POST" and getattr(self.view, "is_idempotent", False):
+            parameters.append(IDEMPOTENCY_KEY)
+        return parameters
 
     def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> Any:
         answers = super()._get_response_bodies(direction)
@@ -53,7 +72,8 @@ class Schema(AutoSchema):
                 body: dict[str, Any] = self._get_response_for_code(  # type: ignore[no-untyped-call]
                     Problem, status, ["application/json"], direction
                 )
-                answers[status] = body | {"description": description}
+                headers = {"headers": HEADERS[status]} if status in HEADERS else {}
+                answers[status] = headers | body | {"description": description}
         return dict(sorted(answers.items()))
 
     def _errors(self) -> dict[str, str]:
