@@ -1,0 +1,112 @@
+/* One side's answer in one turn. `render` draws it whole; the other methods add what a frame brings. */
+import { isLive } from "./battle-state.js";
+import { dollars, fill, seconds, whole } from "./figures.js";
+
+const FIGURES = { latency_ms: seconds, first_token_ms: seconds, output_tokens: whole, cost: dollars };
+
+export class Panel {
+  constructor(element, words) {
+    this.element = element;
+    this.words = words;
+    this.parts = {};
+    for (const name of ["name", "about", "mark", "live", "liveWords", "reasoning", "reasoningLength", "reasoningText",
+      "shimmer", "html", "tail", "stopped", "failure", "message", "attempt", "metrics"]) {
+      this.parts[name] = element.querySelector(`[data-${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}]`);
+    }
+    this.shown = { html: "", tail: "", reasoning: "" };
+  }
+
+  /** `can.regenerate`: this is the last turn, and it was not judged. `isChosen`: the vote went to this side. */
+  render(response, side, { can, isChosen }) {
+    this.head(side, isChosen);
+    this.html(response.html);
+    this.tail(response.tail);
+    this.reasoning(response.reasoning);
+    this.status(response, can);
+    this.metrics(response.metrics);
+  }
+
+  head(side, isChosen) {
+    this.element.setAttribute("aria-label", side.name);
+    this.element.classList.toggle("chosen", isChosen);
+    this.parts.name.textContent = side.name;
+    this.parts.mark.hidden = !isChosen;
+    const model = side.model;
+    const about = [];
+    if (model?.organisation) about.push(model.organisation);
+    if (model && model.rating !== null) {
+      about.push(`${this.words.rating} ${whole(model.rating)} (${whole(model.rating_lower)}–${whole(model.rating_upper)})`);
+    }
+    this.parts.about.textContent = about.join(" · ");
+    this.parts.about.hidden = about.length === 0;
+  }
+
+  /** Finished blocks; only what is new is parsed, so that a reader's selection and place stay. */
+  html(html) {
+    const { shown, parts } = this;
+    if (html === shown.html) return;
+    if (shown.html && html.startsWith(shown.html)) parts.html.insertAdjacentHTML("beforeend", html.slice(shown.html.length));
+    else parts.html.innerHTML = html;
+    shown.html = html;
+  }
+
+  tail(tail) {
+    this.text("tail", this.parts.tail, tail);
+    this.parts.tail.hidden = !tail.trim();
+  }
+
+  reasoning(reasoning) {
+    this.text("reasoning", this.parts.reasoningText, reasoning);
+    this.parts.reasoning.hidden = !reasoning;
+    if (!reasoning) return;
+    this.parts.reasoningLength.textContent = fill(this.words.words, { number: whole(reasoning.trim().split(/\s+/).length) });
+  }
+
+  text(name, element, text) {
+    const before = this.shown[name];
+    if (text === before) return;
+    if (before && text.startsWith(before) && element.firstChild) element.firstChild.appendData(text.slice(before.length));
+    else element.textContent = text;
+    this.shown[name] = text;
+  }
+
+  status(response, can) {
+    const { parts, element, words } = this;
+    const live = isLive(response);
+    const hasText = Boolean(response.html || response.tail.trim());
+    const isFailed = response.status === "failed" || response.status === "interrupted";
+    element.dataset.status = response.status;
+    element.dataset.response = response.id;
+    element.setAttribute("aria-busy", String(live));
+    parts.live.hidden = !live;
+    if (live) this.say(hasText ? words.writing : response.reasoning ? words.reasoning : words.thinking);
+    parts.shimmer.hidden = !live || hasText;
+    parts.stopped.hidden = response.status !== "stopped";
+    parts.failure.hidden = !isFailed;
+    parts.message.textContent = response.message;
+    parts.attempt.hidden = response.attempt < 2;
+    parts.attempt.textContent = fill(words.attempt, { number: response.attempt });
+    const shows = {
+      stop: live, copy: !live && hasText, like: !live && hasText, dislike: !live && hasText,
+      regenerate: !live && can.regenerate,
+    };
+    for (const button of element.querySelectorAll("button[data-do]")) {
+      const action = button.dataset.do;
+      button.hidden = !shows[action] || ("again" in button.dataset && isFailed);
+      if (action === "like" || action === "dislike") button.setAttribute("aria-pressed", String(response.reaction === action));
+    }
+  }
+
+  say(words) {
+    if (this.parts.liveWords.textContent !== words) this.parts.liveWords.textContent = words;
+  }
+
+  metrics(metrics) {
+    this.parts.metrics.hidden = !metrics;
+    for (const figure of this.parts.metrics.querySelectorAll("[data-figure]")) {
+      const value = metrics?.[figure.dataset.figure] ?? null;
+      figure.textContent = value === null ? "" : FIGURES[figure.dataset.figure](value);
+      figure.parentElement.hidden = value === null;
+    }
+  }
+}

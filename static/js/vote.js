@@ -1,0 +1,85 @@
+/* The bar at the bottom: the vote with its reasons, then who they were, the link to share, and the next battle. */
+import { ApiError, post } from "./api.js";
+import { copy, said } from "./copy.js";
+import { fill } from "./figures.js";
+
+const KEYS = { 1: "a", 2: "tie", 3: "both_bad", 4: "b" };
+
+const isTyping = (event) => event.target.closest?.("input, textarea, select, [contenteditable]");
+
+export class Vote {
+  /** `send(choice, reasons, comment)` returns false where there is no connection. */
+  constructor(form, outcome, { battleId, send, words }) {
+    Object.assign(this, { form, outcome, battleId, send, words });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (event.submitter?.value) this.choose(event.submitter.value);
+    });
+    document.addEventListener("keydown", (event) => this.key(event));
+    outcome.querySelector("#share").addEventListener("click", (event) => this.share(event.currentTarget));
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event)) return;
+    if (!this.form.hidden && event.key in KEYS) this.choose(KEYS[event.key]);
+    else if (!this.outcome.hidden && event.key.toLowerCase() === "n") this.outcome.querySelector("#again").click();
+    else return;
+    event.preventDefault();
+  }
+
+  choose(choice) {
+    if (this.isSent) return;
+    const given = new FormData(this.form);
+    this.error(this.form, "");
+    this.isSent = this.send(choice, given.getAll("reasons"), (given.get("comment") ?? "").trim());
+    if (!this.isSent) this.error(this.form, this.words.offline);
+  }
+
+  /** The server did not take the vote. */
+  refused(message) {
+    this.isSent = false;
+    this.error(this.form, message);
+  }
+
+  error(box, message) {
+    const errors = box.querySelector("[data-errors]");
+    errors.textContent = message;
+    errors.hidden = !message;
+  }
+
+  render(state) {
+    const { preference } = state;
+    if (!state.can_vote) this.isSent = false;
+    this.form.hidden = Boolean(preference) || !state.can_vote;
+    this.outcome.hidden = !preference;
+    if (!preference) return;
+    const names = Object.fromEntries(state.sides.map((side) => [side.label, side.name]));
+    this.outcome.querySelector("[data-outcome]").textContent = fill(this.outcome.dataset[preference.choice], names);
+    this.link(state.share_url);
+  }
+
+  focusNext() {
+    this.outcome.querySelector("#again").focus({ preventScroll: true });
+  }
+
+  link(url) {
+    this.outcome.querySelector("[data-share]").hidden = !url;
+    if (url) this.outcome.querySelector("#share-url").value = url;
+  }
+
+  async share(button) {
+    this.error(this.outcome, "");
+    button.disabled = true;
+    try {
+      const { share_url: url } = await post(`battles/${this.battleId}/share/`);
+      this.link(url);
+      await copy(url);
+      said(button, button.dataset.copied);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.error(this.outcome, error.message);
+    }
+    button.disabled = false;
+    button.focus();
+  }
+}
