@@ -24,17 +24,18 @@ make_venv() {
 
 # Runs pip with one counting line on a terminal and none elsewhere; its own words are kept in the log.
 pip_install() {
-    if ! .venv/bin/python -m pip install --disable-pip-version-check --no-input "$@" 2>&1 | tee "$LOG" | show; then
-        return 1
-    fi
-    ! grep -q '^ERROR' "$LOG"
+    status=.venv/pip.status
+    {
+        .venv/bin/python -m pip install --disable-pip-version-check --no-input "$@" 2>&1 && echo 0 >$status || echo 1 >$status
+    } | tee "$LOG" | show
+    [ "$(cat $status)" = 0 ]
 }
 
 show() {
     if [ -t 1 ]; then
         awk '/^Collecting|^Requirement already/ { printf "\r  %d packages found", ++n; fflush() }
              /^Installing collected/ { printf "\r  installing %d packages ...", n; fflush() }
-             END { print "" }'
+             END { if (n) print "" }'
     else
         cat >/dev/null
     fi
