@@ -1,0 +1,11 @@
+"""The only list of wires."""
+
+from providers.adapters.base import Adapter
+from providers.adapters.openai import OpenAIAdapter
+
+ADAPTERS: dict[str, Adapter] = {"openai": OpenAIAdapter()}
+
+
+def adapter_for(kind: str) -> Adapter:
+    """Raises KeyError for a kind that no adapter speaks."""
+    return ADAPTERS[kind]

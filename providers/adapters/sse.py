@@ -1,0 +1,38 @@
+"""Server-sent events, cut out of bytes that arrive in any pieces. Source: WHATWG HTML, section 9.2."""
+
+from collections.abc import AsyncIterator
+
+# A line that long is no event of any provider; without a bound a broken upstream could fill the memory.
+LINE_MAX_BYTES = 8_000_000
+
+
+class LineTooLong(Exception):
+    """The upstream sent a line without an end."""
+
+
+async def sse_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the `data` of each event as bytes. Comments and other fields are left out; an event that was not closed
+    by an empty line when the stream ends is yielded too, since some services forget it. Raises LineTooLong."""
+    rest = b""
+    data: list[bytes] = []
+    async for chunk in chunks:
+        if b"\r" in chunk or rest.endswith(b"\r"):
+            rest, chunk = b"", (rest + chunk)
+            held = b"\r" if chunk.endswith(b"\r") else b""  # its line feed may come with the next piece
+            chunk = chunk[: len(chunk) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        else:
+            held = b""
+        lines = (rest + chunk).split(b"\n")
+        rest = lines.pop() + held
+        if len(rest) > LINE_MAX_BYTES:
+            raise LineTooLong
+        for line in lines:
+            if line.startswith(b"data:"):
+                data.append(line[6:] if line[5:6] == b" " else line[5:])
+            elif not line and data:
+                yield data[0] if len(data) == 1 else b"\n".join(data)
+                data = []
+    if rest.startswith(b"data:"):
+        data.append(rest[5:].strip())
+    if data:
+        yield b"\n".join(data)

@@ -1,0 +1,5 @@
+from django.urls import path
+
+from providers import api
+
+urlpatterns = [path("models/", api.ModelsView.as_view(), name="api-models")]

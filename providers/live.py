@@ -1,0 +1,88 @@
+"""Generations that are being written now, in this process or another.
+
+A generation belongs to the process that started it, not to a viewer: any number may look on and leave, and a closed
+tab loses nothing. All functions but `alive` are called on the event loop.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from providers import live_remote
+from providers.adapters.base import Message, Target
+from providers.live_generation import LiveGeneration
+from providers.live_types import Block, Delta, Ended, GenerationRecord, LiveView, Reasoning, Save, Update, Viewer
+
+__all__ = [
+    "Block", "Delta", "Ended", "GenerationRecord", "LiveView", "Reasoning", "Save", "Update", "Viewer",
+    "alive", "attach", "detach", "start", "stop", "wait",
+]  # fmt: skip
+
+_here: dict[UUID, LiveGeneration] = {}
+_watched: dict[tuple[UUID, Viewer], live_remote.RemoteView] = {}
+
+
+def start(id: UUID, target: Target, messages: Sequence[Message], save: Save) -> None:
+    """Begin to write. `save` gets a record now and then, and at the end before the viewers hear of it."""
+    generation = LiveGeneration(id, target, messages, save, budget=lambda: len(_here))
+    _here[id] = generation
+    live_remote.announce(id, _here)
+    task = asyncio.create_task(generation.run())
+    task.add_done_callback(lambda _: _forget(id))
+    generation.task = task
+
+
+def _forget(id: UUID) -> None:
+    _here.pop(id, None)
+    live_remote.withdraw(id)
+
+
+async def attach(id: UUID, viewer: Viewer) -> LiveView | None:
+    """Look on: returns what there is, and `viewer` gets all that follows, nothing twice. None: nobody writes it."""
+    if generation := _here.get(id):
+        return generation.attach(viewer)
+    remote = await live_remote.attach(id, viewer)
+    if remote is None:
+        return None
+    _watched[id, viewer] = remote
+    return remote.view
+
+
+async def detach(id: UUID, viewer: Viewer) -> None:
+    """Look away. Unknown ids are no error."""
+    if generation := _here.get(id):
+        generation.detach(viewer)
+    elif remote := _watched.pop((id, viewer), None):
+        await live_remote.detach(remote)
+
+
+async def stop(id: UUID) -> bool:
+    """End it here and now, with the text so far. False: nobody writes it."""
+    if generation := _here.get(id):
+        generation.stop()
+        return True
+    return await live_remote.stop(id)
+
+
+async def wait(id: UUID) -> None:
+    """Until it has ended and is stored; at once where nobody writes it."""
+    if generation := _here.get(id):
+        await generation.ended.wait()
+        return
+    ended = asyncio.Event()
+
+    def viewer(update: Update) -> None:
+        if isinstance(update, Ended):
+            ended.set()
+
+    if await attach(id, viewer):
+        await ended.wait()
+        await detach(id, viewer)
+
+
+def alive(ids: Iterable[UUID]) -> set[UUID]:
+    """Those of `ids` that some process is writing. May be called from any thread; reads the cache for those that are
+    not written here."""
+    ids = set(ids)
+    here = ids & _here.keys()
+    return here | live_remote.alive(ids - here)

@@ -1,0 +1,35 @@
+"""Every read of providers that is more than a get."""
+
+import os
+
+from django.db.models import QuerySet
+
+from providers.adapters.base import Sampling, Target, Timeouts
+from providers.models import LanguageModel
+
+
+def target_for(model: LanguageModel) -> Target:
+    """Everything that is needed to ask this model; its endpoint should be loaded. The key comes from the environment
+    variable that the endpoint names."""
+    endpoint = model.endpoint
+    return Target(
+        kind=endpoint.kind,
+        base_url=endpoint.base_url,
+        upstream_id=model.upstream_id,
+        api_key=os.environ.get(endpoint.api_key_variable, "") if endpoint.api_key_variable else "",
+        system_prompt=model.system_prompt,
+        sampling=Sampling(temperature=model.temperature, top_p=model.top_p, max_tokens=model.max_tokens),
+        timeouts=Timeouts(
+            connect=endpoint.connect_timeout,
+            first_token=endpoint.first_token_timeout,
+            idle=endpoint.idle_timeout,
+            total=endpoint.total_timeout,
+        ),
+        input_price=None if model.input_price is None else float(model.input_price),
+        output_price=None if model.output_price is None else float(model.output_price),
+    )
+
+
+def models_listed() -> QuerySet[LanguageModel]:
+    """The catalogue as everybody may see it."""
+    return LanguageModel.objects.active().select_related("endpoint")
