@@ -16,8 +16,8 @@ from itertools import count
 import msgspec
 
 RATE = 30.0  # tokens a second for one stream
-TEXT = """ is when answer NUMBER began. A hash table keeps each *key* beside its value, and finds both in constant time, as
-long as the keys spread well over the buckets.
+TEXT = """ is when answer NUMBER began. A hash table keeps each *key* beside its value, and finds both in constant time,
+as long as the keys spread well over the buckets.
 
 1. Compute the **hash** of key NUMBER.
 2. Take it modulo the number of buckets.
