@@ -14,7 +14,7 @@ from leaderboard.models import Comparison, ComparisonQuerySet, Rating, Snapshot
 LEFT_OUT = "admin"
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
+class ReadOnlyAdmin(admin.ModelAdmin):
     """Rows that programs write: nobody adds, changes or deletes them by hand."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -77,7 +77,7 @@ class Snapshot(models.Model):
     fit = models.JSONField(default=dict, help_text=_("How the fit went: solver, iterations, likelihood."))
     pairs = models.JSONField(
         default=list,
-        help_text=_("Pairs as [model, model, wins, wins, ties, both bad]; kept in the newest snapshot only."),
+        help_text=_("Pairs as [model, model, wins, wins, ties, both bad]; in the newest snapshot only."),
     )
     comparisons = models.PositiveIntegerField(help_text=_("Comparisons used, both bad included."))
     voters = models.PositiveIntegerField()

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                     "pairs",
                     models.JSONField(
                         default=list,
-                        help_text="Pairs as [model, model, wins, wins, ties, both bad]; kept in the newest snapshot only.",
+                        help_text="Pairs as [model, model, wins, wins, ties, both bad]; in the newest snapshot only.",
                     ),
                 ),
                 ("comparisons", models.PositiveIntegerField(help_text="Comparisons used, both bad included.")),

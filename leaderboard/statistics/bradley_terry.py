@@ -8,15 +8,18 @@ for generalized Bradley-Terry models, on when finite ratings exist; White (1982)
 misspecified models, for the covariance; lmarena/arena-rank for its use on aggregated counts.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import expit, log_expit
 
-from leaderboard.statistics.types import MEAN, POINTS, Z95, Booleans, BradleyTerry, Counts, Floats, Tally
+from leaderboard.statistics.types import MEAN, POINTS, Z95, Booleans, BradleyTerry, Counts, Floats, Integers, Tally
 
-# Newton's method doubles its digits with each step, so the last step before this bound is far below it. Log-odds.
-TOLERANCE = 1e-9
+# Log-odds. Newton's method doubles the correct digits with each step, so after a step as small as this the error is
+# some 1e-14, which is rounding.
+TOLERANCE = 1e-7
 MAX_ITERATIONS = 100
 
 # Added to the Hessian's diagonal for each comparison when the covariance is taken, as arena-rank does: it keeps the
@@ -33,6 +36,86 @@ PRIOR_TIES = 1.0
 DECISIVE_NEEDED = 10
 
 
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """The pairs that met, each once, with first < second; every array has the shape (m,).
+
+    `won` and `lost` are the points (weighted wins and half ties) of the first and of the second; `scatter` holds the
+    squared weights of wins of the first, of the second, and of ties.
+    """
+
+    n: int
+    first: Integers
+    second: Integers
+    won: Floats
+    lost: Floats
+    scatter: tuple[Floats, Floats, Floats]
+
+    @classmethod
+    def of(cls, weight: Tally, square: Tally) -> "_Pairs":
+        first, second = np.nonzero(np.triu(weight.wins + weight.wins.T + weight.ties))
+        half = weight.ties[first, second] / 2
+        return cls(
+            n=len(weight.wins),
+            first=first,
+            second=second,
+            won=weight.wins[first, second] + half,
+            lost=weight.wins[second, first] + half,
+            scatter=(square.wins[first, second], square.wins[second, first], square.ties[first, second]),
+        )
+
+    def among(self, chosen: Booleans) -> "_Pairs":
+        """The pairs within the chosen models, which are numbered anew."""
+        inside = chosen[self.first] & chosen[self.second]
+        number = np.cumsum(chosen) - 1
+        return _Pairs(
+            n=int(chosen.sum()),
+            first=number[self.first[inside]],
+            second=number[self.second[inside]],
+            won=self.won[inside],
+            lost=self.lost[inside],
+            scatter=(self.scatter[0][inside], self.scatter[1][inside], self.scatter[2][inside]),
+        )
+
+    def laplacian(self, values: Floats) -> Floats:
+        """The matrix (n, n) sum over pairs of value (e_first - e_second)(e_first - e_second)'."""
+        matrix = np.zeros((self.n, self.n))
+        matrix[self.first, self.second] = matrix[self.second, self.first] = -values
+        np.fill_diagonal(matrix, -matrix.sum(axis=1))
+        return matrix
+
+    def by_model(self, values: Floats) -> Floats:
+        """Sums (n,) of values that count for the first of each pair and against the second."""
+        plus = np.bincount(self.first, weights=values, minlength=self.n)
+        return np.asarray(plus - np.bincount(self.second, weights=values, minlength=self.n))
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """The objective at some strengths: its value in nats, and the first one's chance of winning each pair, (m,)."""
+
+    strengths: Floats
+    likelihood: float
+    value: float
+    chances: Floats
+
+    @classmethod
+    def at(cls, strengths: Floats, pairs: _Pairs, prior: float) -> "_Point":
+        ahead = strengths[pairs.first] - strengths[pairs.second]
+        chances, log_won, log_lost = _logistic(ahead)
+        likelihood = float(pairs.won @ log_won + pairs.lost @ log_lost)
+        _, log_above, log_below = _logistic(strengths)
+        return cls(strengths, likelihood, likelihood + prior / 2 * float(np.sum(log_above + log_below)), chances)
+
+
+def _logistic(x: Floats) -> tuple[Floats, Floats, Floats]:
+    """The logistic function of x, its logarithm, and that of its complement, from one exponential without overflow."""
+    small = np.exp(-np.abs(x))
+    rest = -np.log1p(small)
+    chances = np.where(x >= 0, 1.0, small) / (1 + small)
+    return chances, rest + np.minimum(x, 0), rest - np.maximum(x, 0)
+
+
 def fit(counts: Counts, *, both_bad_as_tie: bool = False) -> BradleyTerry:
     """Fit the ratings of n models in points (400 points are odds of 10 to 1, mean 1000) with 95% intervals.
 
@@ -40,123 +123,118 @@ def fit(counts: Counts, *, both_bad_as_tie: bool = False) -> BradleyTerry:
     more comparisons where two are as large); all others are NaN, for no figure about them would be true. A group in
     which some models only ever won (or lost) against the rest has no finite maximum: it is fitted with a weak prior,
     `PRIOR_TIES`, and says so in `is_regularised`; its intervals are then the posterior's (Laplace) instead of the
-    sandwich, which has no meaning at a boundary. Raises ArithmeticError if Newton's method does not converge.
+    sandwich's, which has no meaning at a boundary. Raises ArithmeticError if Newton's method does not converge.
     """
-    weight = counts.weight.as_ties() if both_bad_as_tie else counts.weight
-    square = counts.square.as_ties() if both_bad_as_tie else counts.square
-    number = counts.number.as_ties() if both_bad_as_tie else counts.number
-    rated = _largest_group(weight)
+    weight, square, number = (
+        tally.as_ties() if both_bad_as_tie else tally for tally in (counts.weight, counts.square, counts.number)
+    )
+    everyone = _Pairs.of(weight, square)
+    rated = _largest_group(everyone)
+    pairs = everyone if rated.all() else everyone.among(rated)
+    prior = 0.0 if _is_determined(pairs) else PRIOR_TIES
+    best, iterations = _maximise(pairs, prior)
     ratings, lower, upper = (np.full(counts.n, np.nan) for _ in range(3))
-    inside = np.ix_(rated, rated)
-    wins, ties = weight.wins[inside], weight.ties[inside]
-    score = wins + ties / 2
-    # Ford's condition: the maximum is finite where everyone is reachable from everyone over wins and ties.
-    is_regularised = bool(rated.any()) and connected_components(score > 0, connection="strong")[0] > 1
-    strengths, iterations = _maximise(score, PRIOR_TIES if is_regularised else 0.0)
     if rated.any():
-        if is_regularised:
-            variances = _posterior_variances(strengths, score)
+        if prior:
+            variances = np.diag(_centred(np.linalg.inv(_hessian(best, pairs, prior))))
         else:
-            decisive = (number.wins + number.wins.T)[inside].sum(axis=1)
-            squares = Tally(square.wins[inside], square.ties[inside], square.both_bad[inside])
-            variances = _robust_variances(strengths, score, squares, decisive)
+            decisive = (number.wins + number.wins.T).sum(axis=1)[rated]
+            variances = _robust_variances(best, pairs, decisive)
         half = Z95 * POINTS * np.sqrt(variances)
-        ratings[rated] = MEAN + POINTS * (strengths - strengths.mean())
+        ratings[rated] = MEAN + POINTS * (best.strengths - best.strengths.mean())
         lower[rated], upper[rated] = ratings[rated] - half, ratings[rated] + half
     return BradleyTerry(
         ratings=ratings,
         lower=lower,
         upper=upper,
         rated=rated,
-        is_regularised=is_regularised,
-        log_likelihood=float(np.sum(score * log_expit(_differences(strengths)))),
-        comparisons=float(score.sum()),
+        is_regularised=prior > 0,
+        log_likelihood=best.likelihood,
+        comparisons=float(pairs.won.sum() + pairs.lost.sum()),
         solver="newton",
         iterations=iterations,
         tolerance=TOLERANCE,
     )
 
 
-def _largest_group(weight: Tally) -> Booleans:
-    """Who is rated: the largest set of models that wins and ties connect; nobody where nothing was compared."""
-    met = weight.wins + weight.wins.T + weight.ties
-    if not met.any():
-        return np.zeros(len(met), dtype=np.bool_)
-    _, group = connected_components(met > 0, directed=False)
+def _largest_group(pairs: _Pairs) -> Booleans:
+    """Who is rated, (n,): the largest set of models that wins and ties connect; nobody where nothing was compared."""
+    if not len(pairs.first):
+        return np.zeros(pairs.n, dtype=np.bool_)
+    played = pairs.won + pairs.lost
+    graph = csr_array((played, (pairs.first, pairs.second)), shape=(pairs.n, pairs.n))
+    _, group = connected_components(graph, directed=False)
     sizes = np.bincount(group)
-    volumes = np.bincount(group, weights=met.sum(axis=1))
+    volumes = np.bincount(group[pairs.first], weights=played, minlength=len(sizes))
     return np.asarray(group == np.lexsort((volumes, sizes))[-1])
 
 
-def _differences(strengths: Floats) -> Floats:
-    return np.asarray(strengths[:, None] - strengths[None, :])
+def _is_determined(pairs: _Pairs) -> bool:
+    """Ford's condition: the maximum is finite where everyone is reached from everyone over wins and ties."""
+    above, below = pairs.won > 0, pairs.lost > 0
+    winners = np.concatenate((pairs.first[above], pairs.second[below]))
+    losers = np.concatenate((pairs.second[above], pairs.first[below]))
+    graph = csr_array((np.ones(len(winners)), (winners, losers)), shape=(pairs.n, pairs.n))
+    return pairs.n == 0 or connected_components(graph, connection="strong", return_labels=False) == 1
 
 
-def _laplacian(pairs: Floats) -> Floats:
-    """The matrix sum over pairs of v_ij (e_i - e_j)(e_i - e_j)' of symmetric values (n, n)."""
-    return np.asarray(np.diag(pairs.sum(axis=1)) - pairs)
+def _hessian(point: _Point, pairs: _Pairs, prior: float) -> Floats:
+    """The negative Hessian (n, n) of the objective."""
+    hessian = pairs.laplacian((pairs.won + pairs.lost) * point.chances * (1 - point.chances))
+    if prior:
+        alone, _, _ = _logistic(point.strengths)
+        hessian += np.diag(prior * alone * (1 - alone))
+    return hessian
 
 
-def _objective(strengths: Floats, score: Floats, prior: float) -> float:
-    likelihood = np.sum(score * log_expit(_differences(strengths)))
-    return float(likelihood + prior / 2 * np.sum(log_expit(strengths) + log_expit(-strengths)))
-
-
-def _curvature(strengths: Floats, score: Floats, prior: float) -> tuple[Floats, Floats]:
-    """Win probabilities (n, n) and the negative Hessian (n, n) of the objective."""
-    chances = expit(_differences(strengths))
-    hessian = _laplacian((score + score.T) * chances * (1 - chances))
-    alone = expit(strengths)
-    return np.asarray(chances), hessian + np.diag(prior * alone * (1 - alone))
-
-
-def _maximise(score: Floats, prior: float) -> tuple[Floats, int]:
-    """Newton's method with step halving: log-odds (n,), and the iterations taken.
+def _maximise(pairs: _Pairs, prior: float) -> tuple[_Point, int]:
+    """Newton's method with step halving, from equal strengths: the maximum, and the iterations taken.
 
     The objective is concave. Without a prior its Hessian is singular along the vector of ones, since only differences
-    matter; adding 11'/n removes that direction and leaves the step, which sums to 0, unchanged.
+    matter; adding a multiple of 11' removes that direction and leaves the step, which sums to 0, unchanged.
     """
-    n = len(score)
-    strengths = np.zeros(n)
-    if n < 2:
-        return strengths, 0
-    played = score + score.T
-    value = _objective(strengths, score, prior)
-    # Where rounding is all that is left, a step may lower the sum by this much.
-    noise = 1e-12 * (1 + abs(value))
+    point = _Point.at(np.zeros(pairs.n), pairs, prior)
+    if pairs.n < 2:
+        return point, 0
+    # Where rounding is all that is left, a step may lower the value by this much.
+    noise = 1e-12 * (1 + abs(point.value))
     for iteration in range(1, MAX_ITERATIONS + 1):
-        chances, hessian = _curvature(strengths, score, prior)
-        gradient = (score - played * chances).sum(axis=1) + prior * (0.5 - expit(strengths))
-        scale = np.trace(hessian) / n
-        step = cho_solve(cho_factor(hessian if prior else hessian + scale / n), gradient)
+        hessian = _hessian(point, pairs, prior)
+        gradient = pairs.by_model(pairs.won - (pairs.won + pairs.lost) * point.chances)
+        if prior:
+            gradient += prior * (0.5 - _logistic(point.strengths)[0])
+        else:
+            hessian += np.trace(hessian) / pairs.n**2
+        step = cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
         size = float(np.abs(step).max())
-        while (moved := _objective(strengths + step, score, prior)) < value - noise:
+        moved = _Point.at(point.strengths + step, pairs, prior)
+        while moved.value < point.value - noise:
             step = step / 2
-        strengths, value = strengths + step, moved
+            moved = _Point.at(point.strengths + step, pairs, prior)
+        point = moved
         if size < TOLERANCE:
-            return strengths, iteration
+            return point, iteration
     raise ArithmeticError(f"Newton's method did not converge in {MAX_ITERATIONS} iterations")
 
 
-def _robust_variances(strengths: Floats, score: Floats, square: Tally, decisive: Floats) -> Floats:
-    """White's sandwich: inverse Hessian · covariance of the scores · inverse Hessian; its diagonal (n,), log-odds².
+def _robust_variances(point: _Point, pairs: _Pairs, decisive: Floats) -> Floats:
+    """White's sandwich, (n,) in log-odds squared: inverse Hessian times covariance of the scores times inverse Hessian.
 
-    A win's residual is 1 - p, a tie's 1/2 - p, weighted by the squared weights.
+    A win's residual is 1 - p and a tie's 1/2 - p, each weighted by its squared weight. `decisive` is how many wins and
+    losses each model has, (n,).
     """
-    chances, hessian = _curvature(strengths, score, 0.0)
-    residuals = square.wins * (1 - chances) ** 2
-    scatter = residuals + residuals.T + square.ties * (0.5 - chances) ** 2
-    n = len(score)
-    inverse = cho_solve(cho_factor(hessian + RIDGE * score.sum() * np.eye(n)), np.eye(n))
-    sandwich = np.einsum("ij,jk,ik->i", inverse, _laplacian(scatter), inverse, optimize=True)
-    fisher = np.diag(_centred(np.linalg.inv(hessian + np.trace(hessian) / n**2)))
-    return np.where(decisive < DECISIVE_NEEDED, np.maximum(sandwich, fisher), sandwich)
-
-
-def _posterior_variances(strengths: Floats, score: Floats) -> Floats:
-    """Laplace's approximation with the prior: the diagonal (n,) of the inverse Hessian at mean 0, in log-odds²."""
-    _, hessian = _curvature(strengths, score, PRIOR_TIES)
-    return np.asarray(np.diag(_centred(np.linalg.inv(hessian))))
+    p, hessian = point.chances, _hessian(point, pairs, 0.0)
+    wins, losses, ties = pairs.scatter
+    scatter = pairs.laplacian(wins * (1 - p) ** 2 + losses * p**2 + ties * (0.5 - p) ** 2)
+    ridge = RIDGE * float(pairs.won.sum() + pairs.lost.sum())
+    inverse = np.linalg.inv(hessian + ridge * np.eye(pairs.n))
+    # Only the diagonal of inverse · scatter · inverse is wanted; both are symmetric.
+    sandwich = np.asarray(((inverse @ scatter) * inverse).sum(axis=1))
+    few = decisive < DECISIVE_NEEDED
+    if few.any():
+        fisher = np.diag(_centred(np.linalg.inv(hessian + np.trace(hessian) / pairs.n**2)))
+        sandwich[few] = np.maximum(sandwich, fisher)[few]
+    return sandwich
 
 
 def _centred(covariance: Floats) -> Floats:
