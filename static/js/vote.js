@@ -55,7 +55,6 @@ export class Vote {
     if (!preference) return;
     const names = Object.fromEntries(state.sides.map((side) => [side.label, side.name]));
     this.outcome.querySelector("[data-outcome]").textContent = fill(this.outcome.dataset[preference.choice], names);
-    this.link(state.share_url);
   }
 
   focusNext() {
@@ -63,8 +62,8 @@ export class Vote {
   }
 
   link(url) {
-    this.outcome.querySelector("[data-share]").hidden = !url;
-    if (url) this.outcome.querySelector("#share-url").value = url;
+    this.outcome.querySelector("[data-share]").hidden = false;
+    this.outcome.querySelector("#share-url").value = url;
   }
 
   async share(button) {
