@@ -11,14 +11,14 @@ from accounts.models import ApiKey, User
 
 
 @admin.register(User)
-class UserAdmin(BaseUserAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
+class UserAdmin(BaseUserAdmin):
     list_display = ["username", "email", "is_staff", "is_active", "shares_data", "last_login", "date_joined"]
     list_filter = ["is_staff", "is_superuser", "is_active", "shares_data"]
     fieldsets = [*(BaseUserAdmin.fieldsets or ()), (_("Data"), {"fields": ["shares_data"]})]
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # as above
+class ApiKeyAdmin(admin.ModelAdmin):
     list_display = ["prefix", "name", "user", "scopes", "created_at", "last_used_at", "expires_at", "revoked_at"]
     list_filter = [("revoked_at", admin.EmptyFieldListFilter), "created_at"]
     list_select_related = ["user"]

@@ -15,7 +15,8 @@ if TYPE_CHECKING:  # rest_framework.views imports this file, by the settings
 
 
 class HasScope(BasePermission):
-    """Reads `view.required_scopes`: one Scope, or one a method as `{"GET": Scope.READ, "POST": Scope.RUN}`.
+    """Reads `view.required_scopes`: one Scope, or one a method as `{"GET": Scope.READ, "POST": Scope.RUN}`. Apps that
+    may not import this one write its value, as "read".
 
     A browser session has every scope but admin, which needs staff; a key has those that it was given, and loses
     admin with its owner's staff status. A view that names no scope for a method that it answers is a defect.
@@ -44,6 +45,6 @@ def _required(method: str, view: "APIView") -> Scope | None:
     scopes: Any = getattr(view, "required_scopes", None)
     if isinstance(scopes, Mapping):
         scopes = scopes.get(method)
-    if not isinstance(scopes, Scope):
+    if scopes not in Scope.values:
         raise ImproperlyConfigured(f"{type(view).__name__} names no required scope for {method}")
-    return scopes
+    return Scope(scopes)
