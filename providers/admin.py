@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from providers.models import Endpoint, LanguageModel
 
 
-class LanguageModelInline(admin.TabularInline[LanguageModel, Endpoint]):
+class LanguageModelInline(admin.TabularInline):
     model = LanguageModel
     fields = ["name", "slug", "upstream_id", "status"]
     prepopulated_fields = {"slug": ["name"]}
@@ -17,7 +17,7 @@ class LanguageModelInline(admin.TabularInline[LanguageModel, Endpoint]):
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(admin.ModelAdmin[Endpoint]):
+class EndpointAdmin(admin.ModelAdmin):
     list_display = ["name", "kind", "base_url", "is_enabled", "is_reachable", "checked_at"]
     list_filter = ["kind", "is_enabled", "is_reachable"]
     search_fields = ["name", "slug", "base_url"]
@@ -27,7 +27,7 @@ class EndpointAdmin(admin.ModelAdmin[Endpoint]):
 
 
 @admin.register(LanguageModel)
-class LanguageModelAdmin(admin.ModelAdmin[LanguageModel]):
+class LanguageModelAdmin(admin.ModelAdmin):
     list_display = ["name", "slug", "endpoint", "organisation", "status", "sampling_weight", "created_at"]
     list_filter = ["status", "endpoint", "organisation", "is_reasoning"]
     list_select_related = ["endpoint"]

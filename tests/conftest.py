@@ -21,6 +21,13 @@ def _empty_cache() -> Iterator[None]:
     cache.clear()
 
 
+@pytest.fixture(autouse=True)
+def _connection_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Channels closes connections after each call, as Django does after each request; in a test that would end the
+    transaction that is to be rolled back. Django's own test client does the same."""
+    monkeypatch.setattr("channels.db.close_old_connections", lambda: None)
+
+
 @pytest.fixture
 def shared_data() -> Path:
     """Public data sets beside the checkout. Absent they are skipped, but not where CONFORMANCE=1 asks for them."""

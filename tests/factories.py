@@ -1,11 +1,12 @@
 """Rows for tests: plain typed functions with sensible defaults, each call a new row."""
 
 import itertools
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from accounts import services as accounts_services
 from accounts.models import ApiKey, Scope, User
+from battles.models import Battle, Response, Side, Turn
 from providers.models import Endpoint, LanguageModel
 
 PASSWORD = "a long enough password"
@@ -50,3 +51,23 @@ def language_model(slug: str = "", **fields: Any) -> LanguageModel:
     if "endpoint" not in values:
         values["endpoint"] = endpoint()
     return LanguageModel.objects.create(**values)
+
+
+def battle(
+    owner: User | None = None,
+    *,
+    models: Sequence[LanguageModel] = (),
+    prompts: Sequence[str] = ("Why is the sky blue?",),
+    status: str = Response.Status.FINISHED,
+    **fields: Any,
+) -> Battle:
+    """A battle of two models whose sides have answered each prompt, unless `status` says otherwise."""
+    contenders = list(models) or [language_model(), language_model()]
+    row = Battle.objects.create(owner=owner or user(), **fields)
+    sides = [Side.objects.create(battle=row, model=model, label=label) for label, model in zip("ab", contenders)]
+    for number, prompt in enumerate(prompts, start=1):
+        turn = Turn.objects.create(battle=row, number=number, prompt=prompt)
+        for side in sides:
+            text = f"Answer {number} of side {side.label}." if status == Response.Status.FINISHED else ""
+            Response.objects.create(turn=turn, side=side, status=status, text=text, latency_ms=1234, first_token_ms=77)
+    return row

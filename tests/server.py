@@ -1,0 +1,129 @@
+"""A whole Tourney for tests: daphne in a process of its own, with its own folder and database, as a user has it."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.parse import urlsplit, urlunsplit
+
+ROOT = Path(__file__).resolve().parent.parent
+READY_WITHIN_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Account:
+    """A person who is logged in already."""
+
+    username: str
+    session_key: str
+    api_key: str
+
+
+@dataclass
+class Server:
+    url: str
+    cookie_name: str
+    accounts: list[Account]
+    process: subprocess.Popen[bytes]
+    environment: dict[str, str]
+
+    @property
+    def ws_url(self) -> str:
+        return self.url.replace("http://", "ws://")
+
+    def manage(self, *arguments: str) -> str:
+        """Run manage.py against this server's data."""
+        return _run(["manage.py", *arguments], self.environment)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def start_again(self) -> None:
+        """The same data, a new process."""
+        self.process = _daphne(self.environment, self.url)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def start(folder: Path, *, upstream_url: str, accounts: int = 10, **variables: str) -> Server:
+    """Start a server whose models are all on the fake upstream at `upstream_url` (see tests/server_data.py).
+
+    It uses PostgreSQL or Redis where DATABASE_URL or REDIS_URL name one, in a database of its own.
+    """
+    port = free_port()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")} | {
+        "TOURNEY_VAR": str(folder),
+        "PORT": str(port),
+        "BATTLES_PER_HOUR": "100000",
+        "API_REQUESTS_PER_MINUTE": "100000",
+        "BROKER_URL": "memory://",
+        **variables,
+    }
+    if url := environment.get("DATABASE_URL", "").strip():
+        environment["DATABASE_URL"] = _database_beside(url)
+    _run(["manage.py", "migrate", "--verbosity", "0"], environment)
+    _run(["manage.py", "collectstatic", "--noinput", "--verbosity", "0"], environment)
+    made = json.loads(_run(["-m", "tests.server_data", upstream_url, str(accounts)], environment))
+    address = f"http://127.0.0.1:{port}"
+    return Server(
+        url=address,
+        cookie_name=made["cookie_name"],
+        accounts=[Account(**account) for account in made["accounts"]],
+        process=_daphne(environment, address),
+        environment=environment,
+    )
+
+
+def _run(arguments: list[str], environment: dict[str, str]) -> str:
+    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def _daphne(environment: dict[str, str], address: str) -> subprocess.Popen[bytes]:
+    port = address.rsplit(":", 1)[1]
+    command = [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", port, "arena_project.asgi:application"]
+    log = (Path(environment["TOURNEY_VAR"]) / "web.log").open("ab")
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    deadline = time.monotonic() + READY_WITHIN_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{address}/api/v1/models/", timeout=1):
+                return process
+        except URLError as error:
+            if hasattr(error, "code"):  # it answers: that is all we ask
+                return process
+            time.sleep(0.05)
+    process.kill()
+    raise RuntimeError(f"the server did not start:\n{Path(log.name).read_text()}")
+
+
+def _database_beside(url: str) -> str:
+    """Make an empty PostgreSQL database on the server of `url`, and return its address."""
+    import psycopg2  # only where there is PostgreSQL
+
+    parts = urlsplit(url)
+    name = f"tourney_test_{uuid.uuid4().hex[:12]}"
+    connection = psycopg2.connect(urlunsplit(parts._replace(path="/postgres")))
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE DATABASE "{name}"')
+    connection.close()
+    return urlunsplit(parts._replace(path=f"/{name}"))
