@@ -5,6 +5,7 @@ generations, and touches the database only when something begins or ends, never 
 """
 
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 from channels.db import database_sync_to_async
@@ -41,13 +42,13 @@ class BattleFeed:
     async def open(self) -> None:
         """Send the snapshot and follow what is being written. Raises NotFound. Called again, it starts anew."""
         battle, views = await self._followed()
-        self._send(events.Snapshot(state.battle_state(battle, views)))
+        self._send(events.Snapshot(await _state(battle, views)))
         self._release()
 
     async def reveal(self) -> None:
         """Send the battle with its models; a vote was taken."""
         battle, views = await self._followed()
-        self._send(events.Revealed(state.battle_state(battle, views)))
+        self._send(events.Revealed(await _state(battle, views)))
         self._release()
 
     async def follow_turn(self, begun: services.BegunTurn) -> None:
@@ -160,6 +161,11 @@ class BattleFeed:
         if self._battle.preferences.all() or self.is_busy:
             return False
         return self._answered >= {side.pk for side in self._battle.sides.all()}
+
+
+async def _state(battle: Battle, views: dict[UUID, LiveView]) -> dict[str, Any]:
+    """After the reveal the state reads the ratings, so it is gathered in a thread."""
+    return await database_sync_to_async(state.battle_state)(battle, views)
 
 
 async def live_detach(attached: set[UUID], viewer: Callable[[Update], None]) -> None:
