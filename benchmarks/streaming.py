@@ -31,7 +31,7 @@ from benchmarks.upstream import CHUNKS
 
 ROOT = Path(__file__).resolve().parent.parent
 SPREAD_SECONDS = {"burst": 0.0, "arriving": 10.0}
-START_SECONDS = 60.0
+START_SECONDS = 30.0
 TARGETS = (
     "Targets for 200 battles: arriving, nothing lost, p95 first token under 80 ms, at most 0.25 CPU-seconds for 1,000 "
     "chunks; burst, all complete, p95 first token under 1.2 s."
@@ -82,7 +82,7 @@ def measure(server: str, pattern: str, battles: int, profile: str = "") -> Measu
         upstream = stack.enter_context(started([sys.executable, "-m", "benchmarks.upstream"]))
         upstream_port = int(first_line(upstream))
         start = relay if server == "relay" else tourney
-        process, plan = start(stack, upstream_port, battles)
+        process, plan = start(stack, upstream_port, battles + 1)
         plan.spread_seconds = SPREAD_SECONDS[pattern]
         client = stack.enter_context(started([sys.executable, "-m", "benchmarks.streaming_client"]))
         assert client.stdin
@@ -149,7 +149,7 @@ def tourney(stack: ExitStack, upstream_port: int, battles: int) -> tuple["subpro
     rows = json.loads(output.splitlines()[-1])
     command = [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "arena_project.asgi:application"]
     process = stack.enter_context(started(command, environment))
-    until_answering(f"http://127.0.0.1:{port}/")
+    until_answering(f"http://127.0.0.1:{port}/api/v1/health/")
     return process, Plan(
         urls=[f"ws://127.0.0.1:{port}/ws/battles/{battle}/" for battle, _ in rows],
         cookies=[f"tourney_session_{port}={session}" for _, session in rows],

@@ -1,7 +1,7 @@
 """The readers of the streaming benchmark, in a process of their own: one real WebSocket a battle.
 
-Reads a Plan as JSON from standard input, says "ready" when every socket is open, waits for a line, plays, and prints
-the Seen of each battle as JSON.
+Reads a Plan as JSON from standard input, opens every socket, plays one battle to warm up, says "ready", waits for a
+line, plays the others, and prints the Seen of each as JSON.
 """
 
 import asyncio
@@ -113,9 +113,10 @@ async def main() -> None:
     sockets = await asyncio.gather(
         *(_open(url, cookie, plan.origin, doors) for url, cookie in zip(plan.urls, plan.cookies, strict=True))
     )
+    await _play(sockets.pop(), 0)  # the first battle pays for imports and connections, and is not counted
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
-    step = plan.spread_seconds / len(sockets)
+    step = plan.spread_seconds / max(1, len(sockets))
     seen = await asyncio.gather(*(_play(socket, number * step) for number, socket in enumerate(sockets)))
     print(msgspec.json.encode(seen).decode(), flush=True)
     await asyncio.gather(*(socket.close() for socket in sockets))
