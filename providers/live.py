@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
+from common.aio import spawn
 from providers import live_remote
 from providers.adapters.base import Message, Target
 from providers.live_generation import LiveGeneration
@@ -27,7 +28,7 @@ def start(id: UUID, target: Target, messages: Sequence[Message], save: Save) -> 
     generation = LiveGeneration(id, target, messages, save, budget=lambda: len(_here))
     _here[id] = generation
     live_remote.announce(id, _here)
-    task = asyncio.create_task(generation.run())
+    task = spawn(generation.run())
     task.add_done_callback(lambda _: _forget(id))
     generation.task = task
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from uuid import UUID
 
+from common.aio import spawn
 from common.markdown import BlockStream
 from providers.adapters.base import (
     ErrorKind,
@@ -136,7 +137,7 @@ class LiveGeneration:
                 self._tell(Delta(self.id, text))
         if time.monotonic() - self._saved_at > SAVE_SECONDS and (self._saving is None or self._saving.done()):
             self._saved_at = time.monotonic()
-            self._saving = self._loop.create_task(self._store(self._record("streaming")))
+            self._saving = spawn(self._store(self._record("streaming")))
 
     def _tell(self, update: Update) -> None:
         for viewer in tuple(self._viewers):
@@ -151,7 +152,7 @@ class LiveGeneration:
         if self._saving:
             self._saving.cancel()
             await asyncio.gather(self._saving, return_exceptions=True)
-        saving = self._loop.create_task(self._store(record))
+        saving = spawn(self._store(record))
         while not saving.done():  # a second cancel must not lose the answer
             try:
                 await asyncio.shield(saving)

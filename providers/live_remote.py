@@ -18,6 +18,7 @@ import msgspec
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 from django.core.cache import cache
 
+from common.aio import spawn
 from providers.live_types import Block, Delta, Ended, GenerationRecord, LiveView, Reasoning, Update, Viewer
 
 logger = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ class Post:
                 self._begin(self._renew())
 
     def _begin(self, coroutine: Any) -> None:
-        task = asyncio.create_task(coroutine)
+        task = spawn(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -176,7 +177,7 @@ def _post() -> Post:
 
 
 def _later(coroutine: Any) -> None:
-    task = asyncio.create_task(coroutine)
+    task = spawn(coroutine)
     _claims.add(task)
     task.add_done_callback(_claims.discard)
 
