@@ -2,9 +2,12 @@
 
 import os
 
+import msgspec
+from django.conf import settings
 from django.db.models import QuerySet
 
 from providers.adapters.base import Sampling, Target, Timeouts
+from providers.discovery import Discovery
 from providers.models import LanguageModel
 
 
@@ -33,3 +36,11 @@ def target_for(model: LanguageModel) -> Target:
 def models_listed() -> QuerySet[LanguageModel]:
     """The catalogue as everybody may see it."""
     return LanguageModel.objects.active().select_related("endpoint")
+
+
+def discoveries() -> list[Discovery]:
+    """What was found at hand when it was last looked for; nothing where nobody looked, or the file is broken."""
+    try:
+        return msgspec.json.decode((settings.VAR / "discovery.json").read_bytes(), type=list[Discovery])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return []

@@ -1,9 +1,11 @@
 """Every write of providers."""
 
+import msgspec
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from providers.discovery import Discovery, discover
 from providers.engines.embedded import SLOT_TOKENS
 from providers.models import Endpoint, LanguageModel
 
@@ -24,6 +26,16 @@ EMBEDDED_MODELS: tuple[dict[str, object], ...] = (
 def endpoint_reachability_set(*, slug: str, reachable: bool) -> None:
     """Note whether an endpoint answers; models of one that does not are not drawn. An unknown slug is no error."""
     Endpoint.objects.filter(slug=slug).update(is_reachable=reachable, checked_at=timezone.now())
+
+
+def discoveries_update() -> list[Discovery]:
+    """Look for models that are at hand already, and keep what was found for the pages."""
+    found = discover(own_ports={settings.PORT, settings.EMBEDDED_PORT})
+    path = settings.VAR / "discovery.json"
+    draft = path.with_suffix(".draft")
+    draft.write_bytes(msgspec.json.encode(found))
+    draft.replace(path)
+    return found
 
 
 @transaction.atomic
