@@ -9,12 +9,12 @@ from typing import Any
 from uuid import UUID
 
 from channels.db import database_sync_to_async
-from providers.live import Block, Delta, Ended, LiveView, Reasoning, Update
 
 from accounts.models import User
 from battles import blinding, events, selectors, services, state
 from battles.models import Battle, Response
 from providers import live
+from providers.live import Block, Delta, Ended, LiveView, Reasoning, Update
 
 
 async def battle_now(*, battle_id: UUID, viewer: User) -> tuple[Battle, dict[UUID, LiveView]]:
@@ -165,7 +165,8 @@ class BattleFeed:
 
 async def _state(battle: Battle, views: dict[UUID, LiveView]) -> dict[str, Any]:
     """After the reveal the state reads the ratings, so it is gathered in a thread."""
-    return await database_sync_to_async(state.battle_state)(battle, views)
+    whole: dict[str, Any] = await database_sync_to_async(state.battle_state)(battle, views)
+    return whole
 
 
 async def live_detach(attached: set[UUID], viewer: Callable[[Update], None]) -> None:
