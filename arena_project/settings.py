@@ -39,7 +39,8 @@ SECURE = _public.scheme == "https"
 
 # --- Apps ------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
-    "daphne",
+    # Only for its `runserver`: it would load Twisted into every other process, too.
+    *(["daphne"] if "runserver" in sys.argv else []),
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -19,12 +19,21 @@ Say = Callable[[str], None]
 SEEDS = ("providers_seed", "prompts_seed")  # commands, each safe to run again
 
 
-def database_migrate(say: Say) -> None:
-    """Bring the tables up to date."""
+def database_migrate(say: Say) -> bool:
+    """Bring the tables up to date; return whether there was something to do."""
     executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        say("Preparing the database …")
-        call_command("migrate", interactive=False, verbosity=0)
+    if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        return False
+    say("Preparing the database …")
+    call_command("migrate", interactive=False, verbosity=0)
+    return True
+
+
+def finish() -> str:
+    """Do what a web server may already run beside; return the first login link, empty where none is needed."""
+    leftovers_clear()
+    data_seed()
+    return first_login_link()
 
 
 def data_seed() -> None:
@@ -70,8 +79,10 @@ def static_fingerprint() -> str:
 
 def leftovers_clear() -> None:
     """Mark what a dead server left under way as interrupted, and have the leaderboard made if it is out of date."""
+    # Late, because they load what the web server loads at the same time on another core.
     from battles.services import responses_sweep
     from leaderboard.services import snapshot_request
 
+    # Should an answer have begun in this very moment, its own end corrects what is written here.
     responses_sweep(at_start=True)
     snapshot_request()

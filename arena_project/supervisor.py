@@ -9,6 +9,7 @@ import asyncio
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -110,10 +111,11 @@ class Supervisor:
     def say(self, text: str) -> None:
         self.output.line("tourney", text)
 
-    async def run(self, on_ready: Callable[[], None] | None = None) -> int:
+    async def run(self, on_ready: Callable[[], Awaitable[None]] | None = None) -> int:
         """Keep everything running; return 0 after a stop that was asked for, 1 after giving up.
 
-        `on_ready` is called once, when every program that has a health check and is essential is healthy.
+        `on_ready` is awaited once, when every essential program that has a health check is healthy; should it fail,
+        everything stops.
         """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -218,11 +220,17 @@ class Supervisor:
             except Exception as error:  # whatever it is, the programs must go on
                 self.say(f"The change of {program.name}'s health could not be noted: {error}")
 
-    async def _announce(self, on_ready: Callable[[], None]) -> None:
+    async def _announce(self, on_ready: Callable[[], Awaitable[None]]) -> None:
         for program in self.programs:
             if program.health and program.is_essential:
                 await self.healthy[program.name].wait()
-        on_ready()
+        try:
+            await on_ready()
+        except Exception:
+            for line in traceback.format_exc().splitlines():
+                self.say(line)
+            self.exit_code = 1
+            self.stop()
 
     def _give_up(self, program: Program, reason: str) -> None:
         if program.is_essential:

@@ -34,11 +34,7 @@ def test_every_variable_of_the_settings_is_in_the_example_and_no_other() -> None
 
 def test_every_variable_of_the_example_has_a_comment_before_it() -> None:
     lines = (ROOT / ".env.example").read_text().splitlines()
-    bare = [
-        line
-        for before, line in pairwise(lines)
-        if FROM_EXAMPLE.match(line) and not before.startswith("# ")
-    ]
+    bare = [line for before, line in pairwise(lines) if FROM_EXAMPLE.match(line) and not before.startswith("# ")]
     assert not bare
 
 

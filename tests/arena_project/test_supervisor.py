@@ -191,3 +191,23 @@ def test_ctrl_c_stops_everything_and_ends_well(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=10) == 0
     assert not any(is_alive(int(pid)) for pid in pid_file.read_text().split())
+
+
+async def test_readiness_is_told_once_the_essential_programs_are_healthy_and_its_failure_stops_everything() -> None:
+    up = asyncio.Event()
+    stream = io.StringIO()
+
+    async def healthy() -> bool:
+        return up.is_set()
+
+    async def ready() -> None:
+        raise RuntimeError("no seeds")
+
+    supervisor = Supervisor([Program("web", [sys.executable, "-S", "-c", FOREVER], health=healthy)], stream=stream)
+    task = asyncio.ensure_future(supervisor.run(on_ready=ready))
+    await until(lambda: "web     | up" in stream.getvalue())
+    assert not task.done()
+    up.set()
+    async with asyncio.timeout(10):
+        assert await task == 1
+    assert "RuntimeError: no seeds" in stream.getvalue()

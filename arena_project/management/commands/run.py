@@ -8,9 +8,8 @@ from django.core.management.base import BaseCommand
 
 from arena_project import checks, setup
 from arena_project.supervisor import Program, Supervisor
-from providers.services import endpoint_reachability_set
+from providers.services import EMBEDDED_SLUG, discoveries_update, endpoint_reachability_set
 
-EMBEDDED_ENDPOINT = "embedded"
 PROBE_SECONDS = 2.0
 
 
@@ -26,21 +25,23 @@ class Command(BaseCommand):
             checks.check_redis()
         except checks.EnvironmentProblem as problem:
             sys.exit(str(problem))
-        link = self.prepare()
-        supervisor = Supervisor(programs(), stream=sys.stdout)
+        # What the first page needs comes first. The rest of a later start is done beside the start of the web server.
+        is_new = setup.database_migrate(self.stdout.write)
+        setup.static_collect(self.stdout.write)
+        endpoint_reachability_set(slug=EMBEDDED_SLUG, reachable=False)
+        link = setup.finish() if is_new else None
+        supervisor = Supervisor(programs())
         with lock:
-            code = asyncio.run(supervisor.run(on_ready=lambda: announce(supervisor, link)))
-        sys.exit(code)
+            sys.exit(asyncio.run(supervisor.run(on_ready=lambda: ready(supervisor, link))))
 
-    def prepare(self) -> str:
-        """Do the steps of a start; return the first login link, if there is one to show."""
-        say = self.stdout.write
-        setup.database_migrate(say)
-        setup.data_seed()
-        setup.static_collect(say)
-        setup.leftovers_clear()
-        reachability_note(False)
-        return setup.first_login_link()
+
+async def ready(supervisor: Supervisor, link: str | None) -> None:
+    """Finish the start, say where Tourney is, then look for models that are here already."""
+    if link is None:
+        link = await sync_to_async(setup.finish)()
+    announce(supervisor, link)
+    for discovery in await sync_to_async(discoveries_update)():
+        supervisor.say(f"Found {discovery.name}. {discovery.what} {discovery.how}")
 
 
 def programs() -> list[Program]:
@@ -99,7 +100,7 @@ async def engine_answers() -> bool:
 
 def reachability_note(reachable: bool) -> None:
     """Have the pages say whether the embedded model answers."""
-    endpoint_reachability_set(slug=EMBEDDED_ENDPOINT, reachable=reachable)
+    endpoint_reachability_set(slug=EMBEDDED_SLUG, reachable=reachable)
 
 
 def local_host() -> str:
