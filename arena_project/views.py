@@ -28,7 +28,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         context = {"models": providers.models_listed().count(), "has_embedded": settings.EMBEDDED_ENGINE}
         if request.user.is_staff:
-            context["discoveries"] = getattr(providers, "discoveries", list)()
+            context["discoveries"] = providers.discoveries()
     return render(request, "welcome.html", context)
 
 

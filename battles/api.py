@@ -67,14 +67,13 @@ class EventStreamRenderer(BaseRenderer):
 
 class BattlesView(Idempotent, APIView):
     required_scopes = {"GET": Scope.READ, "POST": Scope.RUN}
+    pagination_class = Pagination
 
     @extend_schema(
         operation_id="battles_list",
         responses=BattleRowOut(many=True),
         parameters=[
             OpenApiParameter("search", str, description="Text in any prompt."),
-            OpenApiParameter("page", int),
-            OpenApiParameter("page_size", int),
         ],
     )
     def get(self, request: Request) -> Response:
