@@ -1,17 +1,33 @@
 """Makes a snapshot: reads the comparisons, asks the statistics, stores the answer. Called through the services."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import nan
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.db.models import Count, F, Max, Min, Sum
+from django.db.models import (
+    BigIntegerField,
+    Case,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    Max,
+    Min,
+    OuterRef,
+    Sum,
+    Value,
+    When,
+)
 from django.db.models.functions import TruncDate
 
-from leaderboard.models import Comparison, Rating, Snapshot
+from leaderboard.models import Comparison, ComparisonQuerySet, Rating, Snapshot
 from leaderboard.statistics import bradley_terry, elo
 from leaderboard.statistics.ranks import ranks
 from leaderboard.statistics.types import BASE, BOTH_BAD, MEAN, SCALE, TIE, A, B, Counts, Floats
@@ -29,10 +45,14 @@ PARAMETERS: dict[str, Any] = {
     "elo_k": elo.K,
     "elo_initial": MEAN,
 }
-CODES = {Comparison.Outcome.A: A, Comparison.Outcome.B: B, Comparison.Outcome.TIE: TIE}
-CODES[Comparison.Outcome.BOTH_BAD] = BOTH_BAD
-# What the first model of a comparison gets; both bad is not a game.
-SCORES = {Comparison.Outcome.A: 1.0, Comparison.Outcome.B: 0.0, Comparison.Outcome.TIE: 0.5}
+CODES: dict[str, int] = {
+    Comparison.Outcome.A: A,
+    Comparison.Outcome.B: B,
+    Comparison.Outcome.TIE: TIE,
+    Comparison.Outcome.BOTH_BAD: BOTH_BAD,
+}
+# What the first model of a comparison gets. Both bad is not a game.
+SCORES = {A: 1.0, B: 0.0, TIE: 0.5, BOTH_BAD: nan}
 
 # Recent snapshots are all kept; of the older the last of each day, as history.
 SNAPSHOTS_KEPT = 200
@@ -48,6 +68,16 @@ class Evidence:
     comparisons: int
     last_id: int
     id_sum: int
+
+    @property
+    def is_unweighted(self) -> bool:
+        """Whether every weight is 1: only then are number, sum and sum of squares equal."""
+        number, weight, square = self.counts.number, self.counts.weight, self.counts.square
+        return all(
+            np.array_equal(getattr(number, name), getattr(other, name))
+            for other in (weight, square)
+            for name in ("wins", "ties", "both_bad")
+        )
 
 
 def snapshot_rebuild() -> Snapshot | None:
@@ -114,7 +144,7 @@ def read_evidence() -> Evidence:
         len(models),
         indices[0],
         indices[1],
-        [CODES[Comparison.Outcome(kind)] for kind in outcome],
+        [CODES[kind] for kind in outcome],
         number=number,
         weight=weight,
         square=square,
@@ -122,57 +152,74 @@ def read_evidence() -> Evidence:
     return Evidence(models.tolist(), counts, sum(number), max(last), int(sum(ids)))
 
 
-def play(evidence: Evidence, previous: Snapshot | None) -> list[float]:
+def play(evidence: Evidence, previous: Snapshot | None) -> Sequence[float]:
     """Online Elo of `evidence.models`: carried on from the last snapshot while the votes in it still stand.
 
-    They stand if the old ones and the new ones are together what was just read, in number and in the sum of their ids;
-    a vote that was left out since, or that was committed late with a lower id, breaks that, and all games are played
+    They stand if the old ones and the new ones are together what was just read, in number and in the sum of their ids.
+    A vote that was left out since, or that was committed late with a lower id, breaks that, and all games are played
     again in order.
     """
-    position = {model: index for index, model in enumerate(evidence.models)}
+    ratings = elo.beginners(len(evidence.models))
     if previous is not None and previous.parameters == PARAMETERS:
-        ratings = elo.beginners(len(position))
-        for model, rating in previous.ratings.values_list("model_id", "elo"):
-            if model in position:
-                ratings[position[model]] = rating
-        games, number, id_sum = read_games(position, after=previous.last_comparison_id, until=evidence.last_id)
-        if (previous.comparisons + number, previous.id_sum + id_sum) == (evidence.comparisons, evidence.id_sum):
-            return list(elo.elo(games, ratings).ratings)
-    games, _, _ = read_games(position, after=0, until=evidence.last_id)
-    return list(elo.elo(games, elo.beginners(len(position))).ratings)
+        after = previous.last_comparison_id
+        new = games_between(after, evidence.last_id).aggregate(number=Count("id"), ids=Sum("id", default=0))
+        if (previous.comparisons + new["number"], previous.id_sum + new["ids"]) == (
+            evidence.comparisons,
+            evidence.id_sum,
+        ):
+            position = {model: index for index, model in enumerate(evidence.models)}
+            for model, rating in previous.ratings.values_list("model_id", "elo"):
+                if model in position:
+                    ratings[position[model]] = rating
+            return elo.elo(read_games(evidence, after=after), ratings).ratings
+    return elo.elo(read_games(evidence, after=0), ratings).ratings
 
 
-def read_games(
-    position: dict[int, int], *, after: int, until: int
-) -> tuple[list[tuple[int, int, float, float]], int, int]:
-    """The games with after < id <= until in their order, and number and sum of the ids of all votes among them."""
-    rows = (
-        Comparison.objects.rating()
-        .filter(id__gt=after, id__lte=until)
-        .order_by("id")
-        .values_list("id", "model_a_id", "model_b_id", "outcome", "weight")
+def games_between(after: int, until: int) -> ComparisonQuerySet:
+    return Comparison.objects.rating().filter(id__gt=after, id__lte=until).order_by()
+
+
+def read_games(evidence: Evidence, *, after: int) -> Iterable[tuple[int, int, float, float]]:
+    """The games with after < id <= evidence.last_id, in their order.
+
+    Two million rows are worth some care: the database packs each into one integer, which NumPy takes apart again.
+    Weights are read only where there are others than 1.
+    """
+    models = np.array(evidence.models, dtype=np.int64)
+    base = int(models.max(initial=0)) + 1
+    kind = Case(*(When(outcome=outcome, then=Value(code)) for outcome, code in CODES.items()), default=Value(BOTH_BAD))
+    packed = ExpressionWrapper(
+        (F("model_a_id") * base + F("model_b_id")) * len(CODES) + kind, output_field=BigIntegerField()
     )
-    games = []
-    number = id_sum = 0
-    scores: dict[str, float] = {str(outcome): score for outcome, score in SCORES.items()}
-    for pk, first, second, outcome, weight in rows.iterator(chunk_size=CHUNK_ROWS):
-        number += 1
-        id_sum += pk
-        # A vote may have been committed between the two queries; the sums will tell.
-        if outcome in scores and first in position and second in position:
-            games.append((position[first], position[second], scores[outcome], weight))
-    return games, number, id_sum
+    weights = [] if evidence.is_unweighted else ["weight"]
+    rows = (
+        games_between(after, evidence.last_id)
+        .order_by("id")
+        .annotate(packed=packed)
+        .values_list("packed", *weights)
+        .iterator(chunk_size=CHUNK_ROWS)
+    )
+    table = np.array(list(rows), dtype=np.float64 if weights else np.int64).reshape(-1, 1 + len(weights))
+    pairs, outcome = np.divmod(table[:, 0].astype(np.int64), len(CODES))
+    first, second = np.divmod(pairs, base)
+    # A vote on a new model may have been committed since the comparisons were counted; the next snapshot has it.
+    played = (outcome != BOTH_BAD) & np.isin(first, models) & np.isin(second, models)
+    score = np.array([SCORES[code] for code in range(len(CODES))])[outcome[played]]
+    weight = table[played, 1] if weights else np.ones(len(score))
+    columns = (np.searchsorted(models, first[played]), np.searchsorted(models, second[played]), score, weight)
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 def read_circumstances() -> tuple[int, datetime | None, datetime | None]:
-    """How many people voted, and when first and last; each from an index of its own."""
+    """How many people voted, and when first and last: a look into an index for each person and each end."""
     rating = Comparison.objects.rating().order_by()
-    voters = rating.filter(voter__isnull=False).values("voter").distinct().count()
-    times = rating.aggregate(first=Min("created_at"), last=Max("created_at"))
-    return voters, times["first"], times["last"]
+    voters = get_user_model().objects.filter(Exists(rating.filter(voter=OuterRef("pk")))).count()
+    first = rating.aggregate(at=Min("created_at"))["at"]
+    last = rating.aggregate(at=Max("created_at"))["at"]
+    return voters, first, last
 
 
-def judge(evidence: Evidence, online: list[float], snapshot: Snapshot) -> list[Rating]:
+def judge(evidence: Evidence, online: Sequence[float], snapshot: Snapshot) -> list[Rating]:
     """The rows of a snapshot that is not saved yet; also notes in it how the fit went."""
     counts = evidence.counts
     fitted = bradley_terry.fit(counts)

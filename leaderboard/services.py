@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
@@ -99,4 +100,6 @@ def snapshot_request() -> None:
             return
         task.apply_async(countdown=delay, retry=False)
     except Exception as error:  # whatever a cache or a broker raises when it is down
+        with suppress(Exception):
+            cache.delete(REQUESTED)
         log.warning("no snapshot could be requested, the next vote tries again: %r", error)
