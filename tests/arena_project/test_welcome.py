@@ -3,6 +3,8 @@
 import pytest
 from django.test import Client
 
+from providers import selectors
+from providers.discovery import Discovery
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -44,3 +46,10 @@ def test_the_small_model_is_called_what_it_is(settings: object) -> None:
     assert "often wrong" in page_for(factories.user())
     settings.EMBEDDED_ENGINE = False  # type: ignore[attr-defined]
     assert "often wrong" not in page_for(factories.user())
+
+
+def test_staff_alone_see_what_was_found_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Discovery(name="Ollama", what="It answers on this machine.", how="Add it as an endpoint.")
+    monkeypatch.setattr(selectors, "discoveries", lambda: [found])
+    assert "It answers on this machine." in page_for(factories.staff())
+    assert "Ollama" not in page_for(factories.user())
