@@ -74,7 +74,7 @@ function show(frame) {
     case "turn":
       render();
       ask.taken();
-      turns.scrollTo(turn);
+      turns.goTo(turn);
       announce(words.answering);
       break;
     case "finished":
@@ -138,7 +138,9 @@ document.addEventListener("keydown", (event) => {
 });
 
 const jump = $("jump");
-new IntersectionObserver(([entry]) => { jump.hidden = entry.isIntersecting || entry.boundingClientRect.top < 0; }).observe(ask.form);
+new IntersectionObserver(([entry]) => { jump.hidden = entry.isIntersecting || entry.boundingClientRect.top < 0; }, {
+  rootMargin: "0px 0px -120px", // what the bar at the bottom covers
+}).observe(ask.form);
 jump.addEventListener("click", () => ask.form.scrollIntoView({ behavior: "smooth", block: "end" }));
 
 render();

@@ -27,8 +27,9 @@ export class Turns {
 
   renderResponse(state, turn, response) {
     const side = state.sides.find((one) => one.label === response.side);
-    const can = { regenerate: turn === lastTurn(state) && !isJudged(state, turn) };
-    const isChosen = state.preference?.choice === response.side;
+    const judged = isJudged(state, turn);
+    const can = { regenerate: turn === lastTurn(state) && !judged };
+    const isChosen = judged && state.preference.choice === response.side;
     this.turns.get(turn.number).panels.get(response.side).render(response, side, { can, isChosen });
   }
 
@@ -60,7 +61,10 @@ export class Turns {
     });
   }
 
-  scrollTo(turn) {
-    this.turns.get(turn.number)?.element.scrollIntoView({ behavior: "smooth", block: "start" });
+  /** Shows a turn that the reader has just asked for; with the focus out of the box, the keys can vote. */
+  goTo(turn) {
+    const { element, prompt } = this.turns.get(turn.number);
+    element.scrollIntoView({ behavior: "smooth", block: "start" });
+    prompt.focus({ preventScroll: true });
   }
 }
