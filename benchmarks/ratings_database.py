@@ -93,4 +93,4 @@ def votes_add(first: Integers, second: Integers, outcome: Integers, *, after: in
             cursor.copy_expert(f"COPY {table} ({COLUMNS}) FROM STDIN", text)
         else:
             marks = ", ".join(["%s"] * 12)
-            cursor.executemany(f"INSERT INTO {table} ({COLUMNS}) VALUES ({marks})", rows())
+            cursor.executemany(f"INSERT INTO {table} ({COLUMNS}) VALUES ({marks})", list(rows()))

@@ -62,7 +62,7 @@ class MatrixView(APIView):
         return Response(
             {
                 "computed_at": snapshot and snapshot.computed_at,
-                "models": RatedModelOut(models.values(), many=True).data,
+                "models": RatedModelOut(list(models.values()), many=True).data,
                 "pairs": pairs,
             }
         )

@@ -14,7 +14,8 @@ class ComparisonQuerySet(models.QuerySet["Comparison"]):
 
     def rating(self) -> "ComparisonQuerySet":
         """Those that count and were made blind: a name that is seen is judged with the answer."""
-        return self.counted().filter(is_blind=True)
+        # IN, because SQLite cannot look up a bare boolean in an index, and would then sort for the GROUP BY.
+        return self.counted().filter(is_blind__in=[True])
 
 
 class Comparison(models.Model):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from math import nan
 from time import perf_counter
 from typing import Any
@@ -199,7 +200,7 @@ def read_games(evidence: Evidence, *, after: int) -> Iterable[tuple[int, int, fl
         .values_list("packed", *weights)
         .iterator(chunk_size=CHUNK_ROWS)
     )
-    table = np.array(list(rows), dtype=np.float64 if weights else np.int64).reshape(-1, 1 + len(weights))
+    table = np.fromiter(chain.from_iterable(rows), np.float64 if weights else np.int64).reshape(-1, 1 + len(weights))
     pairs, outcome = np.divmod(table[:, 0].astype(np.int64), len(CODES))
     first, second = np.divmod(pairs, base)
     # A vote on a new model may have been committed since the comparisons were counted; the next snapshot has it.
@@ -278,7 +279,8 @@ def pairs_of(evidence: Evidence) -> list[list[int]]:
         number.ties[first, second],
         number.both_bad[first, second],
     )
-    return np.column_stack([column.astype(np.int64) for column in columns]).tolist()
+    table: list[list[int]] = np.column_stack([column.astype(np.int64) for column in columns]).tolist()
+    return table
 
 
 def snapshots_prune(*, newest: Snapshot) -> None:

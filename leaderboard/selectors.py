@@ -1,7 +1,6 @@
 """Every read of the leaderboard. Nothing here fits: pages and API show what a snapshot says."""
 
 from collections.abc import Collection, Iterable
-from typing import cast
 
 from django.db.models import F, Prefetch
 
@@ -36,7 +35,7 @@ def ratings_now(model_ids: Collection[int]) -> dict[int, Rating]:
 def pending_count(snapshot: Snapshot | None) -> int:
     """How many comparisons are newer than the snapshot, all where there is none."""
     after = snapshot.last_comparison_id if snapshot else 0
-    return cast(int, Comparison.objects.rating().filter(id__gt=after).count())
+    return Comparison.objects.rating().filter(id__gt=after).count()
 
 
 def pairs_latest() -> tuple[Snapshot | None, dict[int, LanguageModel]]:

@@ -61,7 +61,8 @@ def sorting(sort: str, direction: str) -> tuple[Column, bool]:
 
 def in_order(rows: Iterable[Rating], column: Column, *, descending: bool) -> list[Rating]:
     """Sort rows; those without a value come last either way, and equal ones keep the order by rank."""
-    known, unknown = [], []
+    known: list[Rating] = []
+    unknown: list[Rating] = []
     for row in rows:
         (unknown if column.value(row) is None else known).append(row)
     # `known` holds no None any more, and one column's values are of one type.

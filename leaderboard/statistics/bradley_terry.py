@@ -9,8 +9,10 @@ misspecified models, for the covariance; lmarena/arena-rank for its use on aggre
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -175,7 +177,8 @@ def _is_determined(pairs: _Pairs) -> bool:
     winners = np.concatenate((pairs.first[above], pairs.second[below]))
     losers = np.concatenate((pairs.second[above], pairs.first[below]))
     graph = csr_array((np.ones(len(winners)), (winners, losers)), shape=(pairs.n, pairs.n))
-    return pairs.n == 0 or connected_components(graph, connection="strong", return_labels=False) == 1
+    groups, _ = connected_components(graph, connection="strong")
+    return groups <= 1
 
 
 def _hessian(point: _Point, pairs: _Pairs, prior: float) -> Floats:
@@ -237,7 +240,7 @@ def _robust_variances(point: _Point, pairs: _Pairs, decisive: Floats) -> Floats:
     return sandwich
 
 
-def _centred(covariance: Floats) -> Floats:
+def _centred(covariance: npt.NDArray[np.floating[Any]]) -> Floats:
     """The covariance of strengths measured from their mean."""
     less_columns = covariance - covariance.mean(axis=0, keepdims=True)
     return np.asarray(less_columns - less_columns.mean(axis=1, keepdims=True))

@@ -1,6 +1,6 @@
 """`manage.py snapshot_rebuild`: make the leaderboard now, here, without the worker."""
 
-from typing import Any
+from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand
 from rich.console import Console
@@ -15,7 +15,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         made = services.snapshot_rebuild()
         snapshot = selectors.leaderboard_latest()
-        console = Console(file=self.stdout._out)  # type: ignore[attr-defined] # rich needs a real file
+        console = Console(file=cast(IO[str], self.stdout))
         if snapshot is None:
             console.print("There are no votes yet.")
             return
