@@ -5,16 +5,18 @@ lets through only the tags, attributes and classes listed here.
 """
 
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from html import escape
 from typing import Any
 
 import nh3
+import pygments
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore, text_join
 from markdown_it.token import Token
-from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
@@ -24,11 +26,16 @@ from pygments.util import ClassNotFound
 from common.markdown_math import MATHML_ATTRIBUTES, MATHML_TAGS, math_plugin
 
 HIGHLIGHT_MAX_CHARACTERS = 20_000
+# Many lexers look ahead from every character, so long lines and gaps cost the square of their length, and some
+# shapes of code do so without either: past the time code stays plain.
+HIGHLIGHT_MAX_LINE = 1_000
+HIGHLIGHT_MAX_SECONDS = 0.2
 PARAGRAPH_MAX_CHARACTERS = 10_000
 PARAGRAPH_MAX_BRACKETS = 300  # the parser looks for the end of a link from each of them
 NESTING_MAX = 40  # markdown-it's levels: a quote is one, a list two
 HEADING_OFFSET = 2  # the page's own headings come first
 
+_LONG_LINE_OR_GAP = re.compile(rf".{{{HIGHLIGHT_MAX_LINE}}}|\s{{100}}")
 _LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _TAG_NAMES = """
     a blockquote br code del div em h3 h4 h5 h6 hr li ol p pre span strong table tbody td th thead tr ul
@@ -166,15 +173,32 @@ def _lexer(language: str) -> Lexer | None:
         return None
 
 
+class _TooSlow(Exception):
+    pass
+
+
 def _render_code(_renderer: Any, tokens: Any, index: int, _options: Any, _env: Any) -> str:
     token = tokens[index]
     words = token.info.split(maxsplit=1)
-    lexer = _lexer(words[0].lower()[:40]) if words and len(token.content) <= HIGHLIGHT_MAX_CHARACTERS else None
-    if lexer is None:
-        return f'<pre class="highlight" tabindex="0"><code>{escape(token.content, quote=False)}</code></pre>\n'
-    code = highlight(token.content, lexer, _FORMATTER)
-    name = escape(lexer.aliases[0])
-    return f'<pre class="highlight" data-language="{name}" tabindex="0"><code>{code}</code></pre>\n'
+    lexer = _lexer(words[0].lower()[:40]) if words and _is_lexable(token.content) else None
+    attributes, code = "", escape(token.content, quote=False)
+    if lexer is not None:
+        with suppress(_TooSlow):
+            code = pygments.format(_in_time(lexer.get_tokens(token.content)), _FORMATTER)
+            attributes = f' data-language="{escape(lexer.aliases[0])}"'
+    return f'<pre class="highlight"{attributes} tabindex="0"><code>{code}</code></pre>\n'
+
+
+def _is_lexable(code: str) -> bool:
+    return len(code) <= HIGHLIGHT_MAX_CHARACTERS and not _LONG_LINE_OR_GAP.search(code)
+
+
+def _in_time(lexed: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+    until = time.perf_counter() + HIGHLIGHT_MAX_SECONDS
+    for pair in lexed:
+        yield pair
+        if time.perf_counter() > until:
+            raise _TooSlow
 
 
 def _parser() -> MarkdownIt:
