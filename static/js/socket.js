@@ -1,7 +1,7 @@
 /* The connection of a battle. It comes back by itself, and whoever listens gets a fresh snapshot each time. */
 
 const FIRST_WAIT_MS = 400;
-const LONGEST_WAIT_MS = 15_000;
+const LONGEST_WAIT_MS = 8_000;
 const PING_EVERY_MS = 25_000;
 const SILENT_AFTER_MS = 10_000;
 const NOT_YOURS = 4404;

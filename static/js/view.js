@@ -40,7 +40,9 @@ export class View {
     }
     const place = this.bar.querySelector("[data-place]");
     place.textContent = fill(place.dataset.words, { place: this.labels.indexOf(label) + 1, all: this.labels.length });
-    for (const button of this.bar.querySelectorAll("[data-step]")) button.disabled = !this.next(Number(button.dataset.step));
+    for (const button of this.bar.querySelectorAll("[data-step]")) {
+      button.setAttribute("aria-disabled", String(!this.next(Number(button.dataset.step)))); // it keeps the focus
+    }
   }
 
   next(by) {
