@@ -33,6 +33,7 @@ HIGHLIGHT_MAX_SECONDS = 0.2
 PARAGRAPH_MAX_CHARACTERS = 10_000
 PARAGRAPH_MAX_BRACKETS = 300  # the parser looks for the end of a link from each of them
 NESTING_MAX = 40  # markdown-it's levels: a quote is one, a list two
+CACHED_MAX_CHARACTERS = 4_000  # so that the cache of runs stays below some 30 MB whatever models write
 HEADING_OFFSET = 2  # the page's own headings come first
 
 _LONG_LINE_OR_GAP = re.compile(rf".{{{HIGHLIGHT_MAX_LINE}}}|\s{{100}}")
@@ -78,12 +79,15 @@ class OpenFence(Exception):
         self.marker = marker
 
 
-@lru_cache(maxsize=1024)
 def run_html(source: str, *, is_last: bool) -> str:
     """The sanitised HTML of whole blocks; each line of `source` ends with a newline.
 
     Raises OpenFence where a fence is still open, unless this is the last run: then the end closes it.
     """
+    return (_run_html_cached if len(source) <= CACHED_MAX_CHARACTERS else _run_html)(source, is_last)
+
+
+def _run_html(source: str, is_last: bool) -> str:
     state = StateCore(source, _MD, {})
     _MD.block.parse(source, _MD, state.env, state.tokens)
     if not is_last and (marker := _open_fence(state.tokens)):
@@ -103,6 +107,9 @@ def run_html(source: str, *, is_last: bool) -> str:
             _align(token)
     text_join(state)
     return _CLEANER.clean(_MD.renderer.render(state.tokens, _MD.options, state.env))
+
+
+_run_html_cached = lru_cache(maxsize=1024)(_run_html)
 
 
 def plain_html(source: str) -> str:

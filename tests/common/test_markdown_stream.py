@@ -142,7 +142,6 @@ def test_the_tail_is_the_text_after_the_last_finished_block() -> None:
 
 def test_each_block_is_parsed_once() -> None:
     text = "para\n\n- a\n- b\n\n```\ncode\n\nmore\n```\n\nend\n\n" * 20 + "x"
-    markdown_html.run_html.cache_clear()
     with patch.object(markdown, "run_html", wraps=markdown_html.run_html) as parse:
         stream = BlockStream()
         for character in text:
