@@ -4,6 +4,7 @@ The WebSocket consumer and the API's event stream both read from it. It holds th
 generations, and touches the database only when something begins or ends, never for a token.
 """
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,10 @@ from battles import blinding, events, selectors, services, state
 from battles.models import Battle, Response
 from providers import live
 from providers.live import Block, Delta, Ended, LiveView, Reasoning, Update
+
+# Together longer than services.ORPHAN_AFTER, so that a response without a writer is always settled.
+RECHECKS = 10
+RECHECK_SECONDS = 0.4
 
 
 async def battle_now(*, battle_id: UUID, viewer: User) -> tuple[Battle, dict[UUID, LiveView]]:
@@ -80,7 +85,7 @@ class BattleFeed:
         """Read the battle and attach to what is live. What is stored as live but nobody writes is read once more,
         since it may have ended in between, and then marked as interrupted."""
         await self.close()
-        for _ in range(3):
+        for _ in range(RECHECKS):
             battle = await database_sync_to_async(selectors.battle_whole)(battle_id=self.battle_id, viewer=self.viewer)
             last = list(battle.turns.all())[-1:]
             responses = [response for turn in last for response in turn.responses.all()]
@@ -89,7 +94,8 @@ class BattleFeed:
             if not lost:
                 break
             await self.close()
-            await database_sync_to_async(services.responses_sweep)(responses=lost)
+            if not await database_sync_to_async(services.responses_sweep)(responses=lost):
+                await asyncio.sleep(RECHECK_SECONDS)
         self._battle, self._responses = battle, {response.id: response for response in responses}
         self._answered = selectors.sides_answered(battle)
         return battle, views

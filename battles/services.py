@@ -14,8 +14,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from leaderboard.services import NewComparison, comparisons_record
-from providers.live import GenerationRecord
 
 from accounts.models import User
 from battles import selectors
@@ -35,8 +33,10 @@ from battles.requests import Request, request_for
 from battles.starters import STARTERS
 from common.errors import NotFound, TourneyError
 from common.limits import hit
+from leaderboard.services import NewComparison, comparisons_record
 from leaderboard.statistics.matchmaking import draw
 from providers import live
+from providers.live import GenerationRecord
 from providers.models import LanguageModel
 
 LABELS = "ab"
@@ -44,7 +44,7 @@ REASONS = ("correct", "helpful", "clear", "instructions", "style", "harmless")
 COMMENT_MAX_CHARACTERS = 2_000
 SYSTEM_MAX_CHARACTERS = 4_000
 # A response that was stored a moment ago may not have reached its generation yet.
-ORPHAN_AFTER = timedelta(seconds=15)
+ORPHAN_AFTER = timedelta(seconds=3)
 
 
 @dataclass(frozen=True, slots=True)

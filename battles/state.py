@@ -6,12 +6,12 @@ from uuid import UUID
 
 from django.conf import settings
 from django.urls import reverse
-from leaderboard.selectors import ratings_now
-from providers.live import LiveView
 
 from battles import blinding, selectors
 from battles.models import Battle, Preference, Response, Turn
 from common.rendered import render_cached
+from leaderboard.selectors import ratings_now
+from providers.live import LiveView
 
 
 def battle_state(battle: Battle, live: Mapping[UUID, LiveView] | None = None) -> dict[str, Any]:
@@ -79,7 +79,8 @@ def response_state(battle: Battle, response: Response, view: LiveView | None = N
         "metrics": blinding.metrics_shown(battle, response),
     }
     if view:
-        state |= {"status": view.status, "text": "", "html": view.html, "tail": view.tail, "reasoning": view.reasoning}
+        state |= {"status": view.status, "text": view.text, "reasoning": view.reasoning}
+        state |= {"html": view.html, "tail": view.tail}
     elif response.text:
         state["html"] = render_cached(response.text)
     return state

@@ -9,6 +9,9 @@ from django.core.cache import cache
 from rest_framework.test import APIClient
 
 from tests import factories
+from tests.fakes.upstream import Upstream
+from tests.live import Person
+from tests.server import Server, start
 
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
@@ -49,3 +52,24 @@ def api_client(db: None) -> Callable[..., APIClient]:
         return client
 
     return make
+
+
+@pytest.fixture(scope="session")
+def upstream() -> Iterator[Upstream]:
+    """The fake upstream of this session's server."""
+    with Upstream() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def server(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A whole Tourney in its own process; started once, so tests use battles and people of their own."""
+    running = start(tmp_path_factory.mktemp("server"), upstream_url=upstream.url)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def person(server: Server) -> Person:
+    """Somebody who is logged in at the server."""
+    return Person(server, server.accounts[1])

@@ -64,7 +64,9 @@ def battle(
     """A battle of two models whose sides have answered each prompt, unless `status` says otherwise."""
     contenders = list(models) or [language_model(), language_model()]
     row = Battle.objects.create(owner=owner or user(), **fields)
-    sides = [Side.objects.create(battle=row, model=model, label=label) for label, model in zip("ab", contenders)]
+    sides = [
+        Side.objects.create(battle=row, model=model, label=label) for label, model in zip("ab", contenders, strict=True)
+    ]
     for number, prompt in enumerate(prompts, start=1):
         turn = Turn.objects.create(battle=row, number=number, prompt=prompt)
         for side in sides:

@@ -1,0 +1,132 @@
+"""A program that uses a test server: the API over HTTP, and the WebSocket, both as any client would."""
+
+import json
+import urllib.request
+from typing import Any
+from urllib.error import HTTPError
+
+from websockets.sync.client import ClientConnection, connect
+
+from tests.server import Account, Server
+
+JSON = dict[str, Any]
+FRAME_WITHIN_SECONDS = 15.0
+
+
+class Person:
+    """One account at one server."""
+
+    def __init__(self, server: Server, account: Account) -> None:
+        self.server = server
+        self.account = account
+
+    def call(self, method: str, path: str, body: JSON | None = None, **headers: str) -> tuple[int, JSON]:
+        status, text = self.call_raw(method, path, body, **headers)
+        return status, json.loads(text or "{}")
+
+    def call_raw(self, method: str, path: str, body: JSON | None = None, **headers: str) -> tuple[int, str]:
+        request = urllib.request.Request(
+            f"{self.server.url}/api/v1/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {self.account.api_key}", "Content-Type": "application/json"}
+            | {name.replace("_", "-"): value for name, value in headers.items()},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except HTTPError as error:
+            return error.code, error.read().decode()
+
+    def battle(self, *scripts: str, prompt: str = "Why is the sky blue?", **fields: Any) -> JSON:
+        """Start a battle of the models that play these scripts."""
+        models = [f"axolotl-{script}" for script in scripts]
+        status, battle = self.call("POST", "battles/", {"prompt": prompt, "models": models, **fields})
+        assert status == 201, battle
+        return battle
+
+    def watch(self, battle_id: str) -> "Window":
+        return Window(self, battle_id)
+
+
+class Window:
+    """One WebSocket on one battle; keeps every frame that came."""
+
+    def __init__(self, person: Person, battle_id: str) -> None:
+        self.frames: list[JSON] = []
+        self.ended: dict[str, JSON] = {}
+        self.socket: ClientConnection = connect(
+            f"{person.server.ws_url}/ws/battles/{battle_id}/",
+            additional_headers={"Cookie": f"{person.server.cookie_name}={person.account.session_key}"},
+            origin=person.server.url,  # type: ignore[arg-type]
+            legacy=True,
+        )
+
+    def __enter__(self) -> "Window":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.socket.close()
+
+    def send(self, type: str, **content: Any) -> None:
+        self.socket.send(json.dumps({"type": type, **content}))
+
+    def next(self) -> JSON:
+        frame: JSON = json.loads(self.socket.recv(timeout=FRAME_WITHIN_SECONDS))
+        self.frames.append(frame)
+        self._note(frame)
+        return frame
+
+    def until(self, *types: str) -> JSON:
+        """The next frame of one of these types."""
+        while True:
+            frame = self.next()
+            if frame["type"] in types:
+                return frame
+
+    def until_ended(self, sides: int = 2) -> dict[str, JSON]:
+        """How each side of the last turn ended, as soon as so many have: its last frame, or its part of a snapshot."""
+        while len(self.ended) < sides:
+            self.next()
+        return dict(self.ended)
+
+    def _note(self, frame: JSON) -> None:
+        match frame["type"]:
+            case "snapshot" | "revealed":
+                responses = [r for turn in frame["battle"]["turns"][-1:] for r in turn["responses"]]
+                can_vote = frame["battle"]["can_vote"]
+                self.ended = {
+                    r["side"]: r | {"type": "failed" if r["kind"] else "finished", "can_vote": can_vote}
+                    for r in responses
+                    if r["status"] not in ("waiting", "streaming")
+                }
+            case "turn":
+                self.ended = {}
+            case "waiting":
+                self.ended.pop(frame["side"], None)
+            case "finished" | "failed":
+                self.ended[frame["side"]] = frame
+
+    def text_of(self, side: str) -> str:
+        """What a browser shows of this side, from the frames alone: the open text, and how many blocks came."""
+        tail = ""
+        for frame in self.frames:
+            if frame["type"] in ("snapshot", "revealed"):
+                responses = [r for turn in frame["battle"]["turns"][-1:] for r in turn["responses"]]
+                tail = next((r["tail"] for r in responses if r["side"] == side), "")
+            elif frame.get("side") == side and frame["type"] == "delta":
+                tail += frame["text"]
+            elif frame.get("side") == side and frame["type"] == "block":
+                tail = frame["tail"]
+        return tail
+
+    def html_of(self, side: str) -> str:
+        """The finished blocks of this side, put together from the frames."""
+        html = ""
+        for frame in self.frames:
+            if frame["type"] == "snapshot":
+                responses = [r for turn in frame["battle"]["turns"][-1:] for r in turn["responses"]]
+                html = next((r["html"] for r in responses if r["side"] == side), "")
+            elif frame.get("side") == side and frame["type"] == "block":
+                html += frame["html"]
+        return html
