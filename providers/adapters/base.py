@@ -4,7 +4,7 @@ Pure: no Django, no app. An adapter speaks one wire; what is the same for all of
 metrics) is in `providers/client.py`.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
@@ -125,4 +125,6 @@ class Target:
 class Adapter(Protocol):
     """One wire. Raises ProviderError only; ends with exactly one Finished; closes its connection when it is closed."""
 
-    def stream(self, target: Target, messages: Sequence[Message], sampling: Sampling) -> AsyncIterator[Event]: ...
+    def stream(
+        self, target: Target, messages: Sequence[Message], sampling: Sampling
+    ) -> AsyncGenerator[Event, None]: ...

@@ -6,14 +6,15 @@ its typed objects cost several times as much a chunk. Source: https://platform.o
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
-from weakref import WeakKeyDictionary
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, suppress
+from typing import Any, cast
 
 import httpx2
 import msgspec
 import openai
 
+from common.aio import PerLoop
 from providers.adapters.base import (
     ErrorKind,
     Event,
@@ -27,7 +28,7 @@ from providers.adapters.base import (
     TextDelta,
     Usage,
 )
-from providers.adapters.sse import LineTooLong, sse_data
+from providers.adapters.sse import EventTooLong, sse_data
 
 FINISH_REASONS = {
     "stop": FinishReason.STOP,
@@ -39,6 +40,7 @@ FINISH_REASONS = {
 CONTEXT_LENGTH = re.compile(r"context[ _-]?(length|size|window)|too many tokens|exceed_context", re.IGNORECASE)
 CONTENT_FILTER = re.compile(r"content[ _-]?(filter|policy)|moderation", re.IGNORECASE)
 DETAIL_MAX_CHARACTERS = 2_000
+USE_UP_SECONDS = 0.05
 
 
 class _Delta(msgspec.Struct):
@@ -71,24 +73,21 @@ class OpenAIAdapter:
     """One client, and so one pool of connections, for each service, key and event loop."""
 
     def __init__(self) -> None:
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str, float], openai.AsyncOpenAI]]
-        self._clients = WeakKeyDictionary()
+        self._clients: PerLoop[dict[tuple[str, str, float], openai.AsyncOpenAI]] = PerLoop(dict)
 
-    async def stream(self, target: Target, messages: Sequence[Message], sampling: Sampling) -> AsyncIterator[Event]:
-        request = self._client(target).chat.completions.with_streaming_response.create(
-            model=target.upstream_id,
-            messages=[{"role": message.role, "content": message.content} for message in messages],  # type: ignore[misc]
-            stream=True,
-            stream_options={"include_usage": True},
-            **_sampling(sampling),
-        )
+    async def stream(
+        self, target: Target, messages: Sequence[Message], sampling: Sampling
+    ) -> AsyncGenerator[Event, None]:
         try:
-            async with request as response:
+            async with aclosing(await self._post(target, _body(target, messages, sampling))) as response:
                 if "text/event-stream" not in response.headers.get("content-type", ""):
-                    body = (await response.read())[:DETAIL_MAX_CHARACTERS]
-                    raise ProviderError(ErrorKind.UPSTREAM, f"not an event stream: {body.decode(errors='replace')}")
-                async for event in events(response.iter_bytes()):
-                    yield event
+                    raise ProviderError(ErrorKind.UPSTREAM, f"not an event stream: {await _beginning(response)}")
+                chunks = response.aiter_bytes()
+                async with aclosing(events(chunks)) as found:
+                    async for event in found:
+                        if isinstance(event, Finished):
+                            await _use_up(chunks)
+                        yield event
         except openai.APIStatusError as error:
             raise _status_error(error) from error
         except (openai.APITimeoutError, httpx2.TimeoutException) as error:
@@ -98,8 +97,16 @@ class OpenAIAdapter:
         except openai.OpenAIError as error:
             raise ProviderError(ErrorKind.UPSTREAM, repr(error)) from error
 
+    async def _post(self, target: Target, body: dict[str, Any]) -> httpx2.Response:
+        """By the client's plain post: its typed resource takes as long as all the rest of the request."""
+        client = self._client(target)
+        answer: object = await client.post(
+            "/chat/completions", cast_to=httpx2.Response, body=body, stream=True, stream_cls=openai.AsyncStream[object]
+        )
+        return cast(httpx2.Response, answer)
+
     def _client(self, target: Target) -> openai.AsyncOpenAI:
-        clients = self._clients.setdefault(asyncio.get_running_loop(), {})
+        clients = self._clients.get()
         key = (target.base_url, target.api_key, target.timeouts.connect)
         if key not in clients:
             # Only connecting is timed here; waiting for answers is the client's affair, which knows what came before.
@@ -118,7 +125,7 @@ class OpenAIAdapter:
         return clients[key]
 
 
-async def events(chunks: AsyncIterator[bytes]) -> AsyncIterator[Event]:
+async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Event, None]:
     """Decode the body of a stream; yields one Finished last. Raises ProviderError."""
     reason: FinishReason | None = None
     usage = Usage()
@@ -142,8 +149,8 @@ async def events(chunks: AsyncIterator[bytes]) -> AsyncIterator[Event]:
                         yield TextDelta(delta.refusal)
                 if choice.finish_reason:
                     reason = FINISH_REASONS.get(choice.finish_reason, FinishReason.UNKNOWN)
-    except LineTooLong as error:
-        raise ProviderError(ErrorKind.UPSTREAM, "a line without an end") from error
+    except EventTooLong as error:
+        raise ProviderError(ErrorKind.UPSTREAM, "an event without an end") from error
     if reason is None and not is_done:
         raise ProviderError(ErrorKind.CONNECTION, "the stream ended before the answer did")
     yield Finished(FinishReason.REFUSAL if is_refusal else reason or FinishReason.UNKNOWN, usage)
@@ -159,22 +166,46 @@ def _decode(data: bytes) -> _Chunk:
     return chunk
 
 
-def _sampling(sampling: Sampling) -> dict[str, Any]:
-    given = {
+def _body(target: Target, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
+    optional = {
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "max_tokens": sampling.max_tokens,
         "seed": sampling.seed,
         "stop": list(sampling.stop) or None,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {
+        "model": target.upstream_id,
+        "messages": [{"role": message.role, "content": message.content} for message in messages],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+async def _use_up(chunks: AsyncIterator[bytes]) -> None:
+    """Read what follows the last event, so that the connection can be used again. Not worth a wait, nor an error."""
+    with suppress(TimeoutError, httpx2.TransportError):
+        async with asyncio.timeout(USE_UP_SECONDS):
+            async for _ in chunks:
+                pass
+
+
+async def _beginning(response: httpx2.Response) -> str:
+    """What came instead of a stream; not all of it, since it may have no end."""
+    body = b""
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) >= DETAIL_MAX_CHARACTERS:
+            break
+    return body[:DETAIL_MAX_CHARACTERS].decode(errors="replace")
 
 
 def _stream_error(error: Any) -> ProviderError:
     """An error inside a stream that began with status 200."""
     detail = msgspec.json.encode(error).decode()[:DETAIL_MAX_CHARACTERS]
-    code = error.get("code") if isinstance(error, dict) else None
-    return ProviderError(_kind(code if isinstance(code, int) else 500, detail), detail)
+    code = str(error.get("code")) if isinstance(error, dict) else ""
+    return ProviderError(_kind(int(code) if re.fullmatch(r"\d{3}", code) else 500, detail), detail)
 
 
 def _status_error(error: openai.APIStatusError) -> ProviderError:

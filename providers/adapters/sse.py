@@ -2,19 +2,20 @@
 
 from collections.abc import AsyncIterator
 
-# A line that long is no event of any provider; without a bound a broken upstream could fill the memory.
-LINE_MAX_BYTES = 8_000_000
+# No provider sends an event that long; without a bound a broken upstream could fill the memory.
+EVENT_MAX_BYTES = 8_000_000
 
 
-class LineTooLong(Exception):
-    """The upstream sent a line without an end."""
+class EventTooLong(Exception):
+    """The upstream sent an event without an end."""
 
 
 async def sse_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the `data` of each event as bytes. Comments and other fields are left out; an event that was not closed
-    by an empty line when the stream ends is yielded too, since some services forget it. Raises LineTooLong."""
+    by an empty line when the stream ends is yielded too, since some services forget it. Raises EventTooLong."""
     rest = b""
     data: list[bytes] = []
+    size = 0  # of `data`
     async for chunk in chunks:
         if b"\r" in chunk or rest.endswith(b"\r"):
             rest, chunk = b"", (rest + chunk)
@@ -24,14 +25,15 @@ async def sse_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             held = b""
         lines = (rest + chunk).split(b"\n")
         rest = lines.pop() + held
-        if len(rest) > LINE_MAX_BYTES:
-            raise LineTooLong
         for line in lines:
             if line.startswith(b"data:"):
                 data.append(line[6:] if line[5:6] == b" " else line[5:])
+                size += len(line)
             elif not line and data:
                 yield data[0] if len(data) == 1 else b"\n".join(data)
-                data = []
+                data, size = [], 0
+        if len(rest) + size > EVENT_MAX_BYTES:
+            raise EventTooLong
     if rest.startswith(b"data:"):
         data.append(rest[5:].strip())
     if data:

@@ -16,13 +16,14 @@ __all__ = ["SCRIPTS", "SECRETS", "Request", "Upstream"]
 class Upstream:
     """`with Upstream() as upstream:` serves on a port of its own, in a thread of its own.
 
-    `requests` holds every completion that was asked for; `connections` says how many are open at this moment.
+    `requests` holds every completion that was asked for; `connections` says how many are open at this moment,
+    `connected` how many ever were.
     """
 
     def __init__(self, scripts: dict[str, Script] | None = None) -> None:
         self.scripts = {**SCRIPTS, **(scripts or {})}
         self.requests: list[Request] = []
-        self.connections = 0
+        self.connections = self.connected = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="upstream", daemon=True)
         self._is_up = threading.Event()
@@ -63,6 +64,7 @@ class Upstream:
         assert task is not None
         self._tasks.add(task)
         self.connections += 1
+        self.connected += 1
         try:
             ahead = b""
             while True:
