@@ -1,7 +1,7 @@
 """Asks a model: retries before the first event only, and keeps the time. The one path on which answers come."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, fields
 
@@ -41,7 +41,7 @@ class Answer:
 
 async def stream_answer(
     target: Target, messages: Sequence[Message], sampling: Sampling | None = None
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """Yield the events of one answer, Finished last. What `sampling` leaves open comes from the target.
 
     A failure that may pass is tried again as long as nothing was yielded. Raises ProviderError; of kind `timeout`
@@ -80,13 +80,13 @@ async def drain(events: AsyncIterator[Event]) -> Answer:
 
 async def _open(
     target: Target, messages: Sequence[Message], sampling: Sampling, until: float
-) -> tuple[AsyncIterator[Event], Event]:
+) -> tuple[AsyncGenerator[Event, None], Event]:
     """The stream and its first event, which has been taken off it."""
     stream = adapter_for(target.kind).stream(target, messages, sampling)
     try:
         return stream, await _next(stream, target.timeouts.connect + target.timeouts.first_token, until)
     except BaseException:
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
         raise
 
 

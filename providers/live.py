@@ -20,7 +20,6 @@ __all__ = [
 ]  # fmt: skip
 
 _here: dict[UUID, LiveGeneration] = {}
-_watched: dict[tuple[UUID, Viewer], live_remote.RemoteView] = {}
 
 
 def start(id: UUID, target: Target, messages: Sequence[Message], save: Save) -> None:
@@ -30,7 +29,6 @@ def start(id: UUID, target: Target, messages: Sequence[Message], save: Save) -> 
     live_remote.announce(id, _here)
     task = spawn(generation.run())
     task.add_done_callback(lambda _: _forget(id))
-    generation.task = task
 
 
 def _forget(id: UUID) -> None:
@@ -40,21 +38,17 @@ def _forget(id: UUID) -> None:
 
 async def attach(id: UUID, viewer: Viewer) -> LiveView | None:
     """Look on: returns what there is, and `viewer` gets all that follows, nothing twice. None: nobody writes it."""
-    if generation := _here.get(id):
+    if (generation := _here.get(id)) and not generation.ended.is_set():
         return generation.attach(viewer)
-    remote = await live_remote.attach(id, viewer)
-    if remote is None:
-        return None
-    _watched[id, viewer] = remote
-    return remote.view
+    return await live_remote.attach(id, viewer)
 
 
 async def detach(id: UUID, viewer: Viewer) -> None:
     """Look away. Unknown ids are no error."""
     if generation := _here.get(id):
         generation.detach(viewer)
-    elif remote := _watched.pop((id, viewer), None):
-        await live_remote.detach(remote)
+    else:
+        await live_remote.detach(id, viewer)
 
 
 async def stop(id: UUID) -> bool:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from uuid import UUID
@@ -34,14 +34,13 @@ COALESCE_SECONDS = 0.04
 # A busy process sends fewer, larger frames: each live generation gets this much of every second's budget.
 COALESCE_SECONDS_A_GENERATION = 0.0006
 SAVE_SECONDS = 5.0
-SAVE_ATTEMPTS = 4
+SAVE_ATTEMPTS = 5  # at the end; the waits between them add up to 17 seconds
+SAVE_AGAIN_SECONDS = 0.2
 TOKENS_A_PRICE = 1_000_000
 
 
 class LiveGeneration:
     """Runs on the loop that made it. `budget` says how many are live in this process."""
-
-    task: asyncio.Task[None] | None = None
 
     def __init__(
         self, id: UUID, target: Target, messages: Sequence[Message], save: Save, *, budget: Callable[[], int]
@@ -64,6 +63,7 @@ class LiveGeneration:
         self._saved_at = self._began = time.monotonic()
         self._began_at = datetime.now(UTC)
         self._first_token_ms: int | None = None
+        self._task: asyncio.Task[None] | None = None
         self._is_stopped = False
 
     # --- viewers ---
@@ -81,14 +81,17 @@ class LiveGeneration:
 
     def stop(self) -> None:
         self._is_stopped = True
-        if self.task:
-            self.task.cancel()
+        if self._task:  # one that has not begun sees it when it begins: its first step must not be cancelled away
+            self._task.cancel()
 
     # --- the task ---
 
     async def run(self) -> None:
         """Never raises: every end is a record."""
+        self._task = asyncio.current_task()
         try:
+            if self._is_stopped:
+                raise asyncio.CancelledError
             finished = await self._stream()
         except ProviderError as error:
             record = self._record("failed", error_kind=error.kind.value, error_message=error.detail)
@@ -99,10 +102,13 @@ class LiveGeneration:
             record = self._record("failed", error_kind=ErrorKind.UPSTREAM.value, error_message=repr(error))
         else:
             record = self._finished(finished)
-        await self._end(record)
+        ending = spawn(self._end(record))
+        while not ending.done():  # to be cancelled once more must not lose the answer
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(ending)
 
     async def _stream(self) -> Finished:
-        async with aclosing(stream_answer(self._target, self._messages)) as events:  # type: ignore[type-var]
+        async with aclosing(stream_answer(self._target, self._messages)) as events:
             async for event in events:
                 if isinstance(event, TextDelta):
                     self._text.append(event.text)
@@ -149,27 +155,22 @@ class LiveGeneration:
 
     async def _end(self, record: GenerationRecord) -> None:
         self._flush()
-        if self._saving:
-            self._saving.cancel()
-            await asyncio.gather(self._saving, return_exceptions=True)
-        saving = spawn(self._store(record))
-        while not saving.done():  # a second cancel must not lose the answer
-            try:
-                await asyncio.shield(saving)
-            except asyncio.CancelledError:
-                continue
+        if self._saving:  # never two at once: an older record must not be written over a newer one
+            await self._saving
+        await self._store(record, SAVE_ATTEMPTS)
         self._tell(Ended(self.id, self._blocks.finish() if record.text else "", record))
         self._viewers.clear()
         self.ended.set()
 
-    async def _store(self, record: GenerationRecord) -> None:
-        for attempt in range(SAVE_ATTEMPTS):
+    async def _store(self, record: GenerationRecord, attempts: int = 1) -> None:
+        for attempt in range(1, attempts + 1):
             try:
                 await self._save(self.id, record)
                 return
             except Exception:  # whatever the database had: the text is still here to be saved
-                logger.exception("Saving generation %s failed, attempt %d", self.id, attempt + 1)
-                await asyncio.sleep(0.2 * 4**attempt)
+                logger.exception("Saving generation %s failed, attempt %d of %d", self.id, attempt, attempts)
+            if attempt < attempts:
+                await asyncio.sleep(SAVE_AGAIN_SECONDS * 4 ** (attempt - 1))
 
     # --- records ---
 
@@ -210,11 +211,10 @@ class LiveGeneration:
 
     def _cost(self, usage: Usage) -> Decimal | None:
         """US dollars; None where a price or a count is not known."""
-        prices = (self._target.input_price, self._target.output_price)
-        counts = (usage.input_tokens, usage.output_tokens)
-        if None in prices or None in counts:
+        input_price, output_price = self._target.input_price, self._target.output_price
+        if input_price is None or output_price is None or usage.input_tokens is None or usage.output_tokens is None:
             return None
-        total = sum(price * count for price, count in zip(prices, counts, strict=True))  # type: ignore[operator]
+        total = input_price * usage.input_tokens + output_price * usage.output_tokens
         return Decimal(str(round(total / TOKENS_A_PRICE, 8)))
 
     def _elapsed_ms(self) -> int:

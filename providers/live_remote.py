@@ -7,18 +7,17 @@ watches from another process costs nothing. An owner that dies stops renewing, a
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 from uuid import UUID, uuid4
-from weakref import WeakKeyDictionary
 
 import msgspec
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 from django.core.cache import cache
 
-from common.aio import spawn
+from common.aio import PerLoop, spawn
 from providers.live_types import Block, Delta, Ended, GenerationRecord, LiveView, Reasoning, Update, Viewer
 
 logger = logging.getLogger(__name__)
@@ -26,6 +25,9 @@ logger = logging.getLogger(__name__)
 OWNED = timedelta(seconds=30)
 RENEWED = timedelta(seconds=8)
 ANSWERED = timedelta(seconds=3)
+AGAIN_SECONDS = 1.0  # after the channel layer failed
+DELIVERY_ATTEMPTS = 10  # then the viewer's process counts as gone
+MISSED_LOOKS = 2  # so often an owner must be missing: the first time, its last update may be on the way
 
 
 class Generation(Protocol):
@@ -38,7 +40,7 @@ class Generation(Protocol):
 
 @dataclass(eq=False)
 class RemoteView:
-    """One viewer's look at a generation of another process."""
+    """One viewer's look at a generation of another process. Updates are held until the viewer has the view."""
 
     id: UUID
     viewer: Viewer
@@ -46,6 +48,19 @@ class RemoteView:
     key: str = field(default_factory=lambda: uuid4().hex)
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     view: LiveView | None = None
+    held: list[Update] | None = field(default_factory=list)
+    missed: int = 0
+
+    def hear(self, update: Update) -> None:
+        if self.held is None:
+            self.viewer(update)
+        else:
+            self.held.append(update)
+
+    def release(self) -> None:
+        held, self.held = self.held or [], None
+        for update in held:
+            self.viewer(update)
 
 
 _UPDATES: dict[str, Any] = {"Delta": Delta, "Reasoning": Reasoning, "Block": Block, "Ended": Ended}
@@ -64,32 +79,33 @@ class Post:
     """This process's own channel on one event loop: hears requests for what it owns, and updates of what it watches."""
 
     def __init__(self) -> None:
-        self.layer = get_channel_layer()
+        self.layer: Any = get_channel_layer()  # Redis's; the stubs know only the base class
         self.channel = ""
         self.owned: Mapping[UUID, Generation] = {}
         self.watched: dict[str, RemoteView] = {}
-        self.served: dict[str, tuple[UUID, Viewer]] = {}
-        self._is_open = asyncio.Lock()
+        self.served: dict[str, asyncio.Task[None]] = {}
+        self._opening = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        async with self._is_open:
+        async with self._opening:
             if not self.channel:
                 self.channel = await self.layer.new_channel("live")
-                self._begin(self._listen())
-                self._begin(self._renew())
+                self.begin(self._listen())
+                self.begin(self._renew())
 
-    def _begin(self, coroutine: Any) -> None:
+    def begin(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = spawn(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def claim(self, id: UUID) -> None:
         await self.open()
         if id in self.owned:
             await cache.aset(_name(id), self.channel, timeout=OWNED.total_seconds())
 
-    async def release(self, id: UUID) -> None:
+    async def withdraw(self, id: UUID) -> None:
         await cache.adelete(_name(id))
 
     async def _renew(self) -> None:
@@ -106,48 +122,62 @@ class Post:
 
     async def _end_orphans(self) -> None:
         views = list(self.watched.values())
-        held = await cache.aget_many([_name(remote.id) for remote in views]) if views else {}
+        owners = await cache.aget_many([_name(remote.id) for remote in views]) if views else {}
         for remote in views:
-            if _name(remote.id) not in held and self.watched.pop(remote.key, None):
-                remote.viewer(Ended(remote.id, "", GenerationRecord(status="interrupted")))
+            remote.missed = 0 if owners.get(_name(remote.id)) == remote.owner else remote.missed + 1
+            if remote.missed >= MISSED_LOOKS and remote.key in self.watched:
+                del self.watched[remote.key]
+                remote.hear(Ended(remote.id, "", GenerationRecord(status="interrupted")))
 
     async def _listen(self) -> None:
         while True:
-            message = await self.layer.receive(self.channel)
             try:
+                message = await self.layer.receive(self.channel)
                 await getattr(self, f"_on_{message['type'].removeprefix('live.')}")(message)
-            except Exception:  # one bad message must not end the post
-                logger.exception("A message on the live channel failed")
+            except Exception:  # one bad message, or Redis away for a while, must not end the post
+                logger.exception("The live channel failed")
+                await asyncio.sleep(AGAIN_SECONDS)
 
-    async def send(self, channel: str, kind: str, **content: Any) -> None:
-        await self.layer.send(channel, {"type": f"live.{kind}", **content})
+    async def send(self, channel: str, about: str, **content: Any) -> None:
+        await self.layer.send(channel, {"type": f"live.{about}", **content})
 
     # --- as owner ---
 
     async def _on_attach(self, message: dict[str, Any]) -> None:
-        id, key, back = UUID(message["id"]), message["key"], message["back"]
-        generation = self.owned.get(id)
+        generation = self.owned.get(UUID(message["id"]))
         if generation is None:
-            await self.send(back, "view", key=key, view=None)
-            return
-        outbox: asyncio.Queue[Update] = asyncio.Queue()
-        view = generation.attach(outbox.put_nowait)
-        self.served[key] = (id, outbox.put_nowait)
-        await self.send(back, "view", key=key, view=msgspec.to_builtins(view))
-        self._begin(self._serve(outbox, back, key))
+            await self.send(message["back"], "view", key=message["key"], view=None)
+        else:
+            self.served[message["key"]] = self.begin(self._serve(generation, message["back"], message["key"]))
 
-    async def _serve(self, outbox: asyncio.Queue[Update], back: str, key: str) -> None:
-        while key in self.served:
-            update = await outbox.get()
-            kind = type(update).__name__
-            await self.send(back, "update", key=key, kind=kind, update=msgspec.to_builtins(update))
-            if isinstance(update, Ended):
-                self.served.pop(key, None)
+    async def _serve(self, generation: Generation, back: str, key: str) -> None:
+        """Send the view, and every update after it."""
+        outbox: asyncio.Queue[Update] = asyncio.Queue()
+        viewer = outbox.put_nowait
+        update: Update | None = None
+        try:
+            view = generation.attach(viewer)
+            await self._deliver(back, "view", key=key, view=msgspec.to_builtins(view))
+            while not isinstance(update, Ended):
+                update = await outbox.get()
+                kind, fields = type(update).__name__, msgspec.to_builtins(update)
+                await self._deliver(back, "update", key=key, kind=kind, update=fields)
+        finally:
+            generation.detach(viewer)
+            self.served.pop(key, None)
+
+    async def _deliver(self, back: str, about: str, **content: Any) -> None:
+        """A viewer's process that is behind is waited for. Raises what the layer raises when that does not help."""
+        for _ in range(DELIVERY_ATTEMPTS - 1):
+            try:
+                return await self.send(back, about, **content)
+            except Exception:  # its channel is full, or Redis is away for a while
+                await asyncio.sleep(AGAIN_SECONDS)
+        await self.send(back, about, **content)
 
     async def _on_detach(self, message: dict[str, Any]) -> None:
-        id, viewer = self.served.pop(message["key"], (None, None))
-        if id and viewer and (generation := self.owned.get(id)):
-            generation.detach(viewer)
+        if serving := self.served.get(message["key"]):
+            serving.cancel()
 
     async def _on_stop(self, message: dict[str, Any]) -> None:
         if generation := self.owned.get(UUID(message["id"])):
@@ -164,67 +194,64 @@ class Post:
         if remote := self.watched.get(message["key"]):
             update: Update = msgspec.convert(message["update"], _UPDATES[message["kind"]])
             if isinstance(update, Ended):
-                self.watched.pop(remote.key, None)
-            remote.viewer(update)
+                del self.watched[remote.key]
+            remote.hear(update)
+
+    async def forget(self, remote: RemoteView) -> None:
+        if self.watched.pop(remote.key, None):
+            await self.send(remote.owner, "detach", key=remote.key)
 
 
-_posts: WeakKeyDictionary[asyncio.AbstractEventLoop, Post] = WeakKeyDictionary()
-_claims: set[asyncio.Task[None]] = set()
-
-
-def _post() -> Post:
-    return _posts.setdefault(asyncio.get_running_loop(), Post())
-
-
-def _later(coroutine: Any) -> None:
-    task = spawn(coroutine)
-    _claims.add(task)
-    task.add_done_callback(_claims.discard)
+_posts = PerLoop(Post)
 
 
 def announce(id: UUID, owned: Mapping[UUID, Generation]) -> None:
     """Say that this process writes `id`; `owned` is its own registry."""
     if is_needed():
-        post = _post()
+        post = _posts.get()
         post.owned = owned
-        _later(post.claim(id))
+        post.begin(post.claim(id))
 
 
 def withdraw(id: UUID) -> None:
     if is_needed():
-        _later(_post().release(id))
+        post = _posts.get()
+        post.begin(post.withdraw(id))
 
 
-async def attach(id: UUID, viewer: Viewer) -> RemoteView | None:
+async def attach(id: UUID, viewer: Viewer) -> LiveView | None:
     """Ask the owner of `id`, if there is one that answers."""
     if not is_needed() or not (owner := await cache.aget(_name(id))):
         return None
-    post = _post()
+    post = _posts.get()
     await post.open()
     remote = RemoteView(id, viewer, owner)
     post.watched[remote.key] = remote
-    await post.send(owner, "attach", id=str(id), key=remote.key, back=post.channel)
     try:
+        await post.send(owner, "attach", id=str(id), key=remote.key, back=post.channel)
         async with asyncio.timeout(ANSWERED.total_seconds()):
             await remote.ready.wait()
     except TimeoutError:
-        pass
-    if remote.view is None:
-        post.watched.pop(remote.key, None)
-        return None
-    return remote
+        logger.warning("The owner of generation %s did not answer", id)
+    finally:
+        if remote.view is None:
+            await post.forget(remote)
+    # The caller goes on with the view before the loop comes to this.
+    asyncio.get_running_loop().call_soon(remote.release)
+    return remote.view
 
 
-async def detach(remote: RemoteView) -> None:
-    post = _post()
-    if post.watched.pop(remote.key, None):
-        await post.send(remote.owner, "detach", key=remote.key)
+async def detach(id: UUID, viewer: Viewer) -> None:
+    if is_needed():
+        post = _posts.get()
+        for remote in [each for each in post.watched.values() if each.id == id and each.viewer == viewer]:
+            await post.forget(remote)
 
 
 async def stop(id: UUID) -> bool:
     if not is_needed() or not (owner := await cache.aget(_name(id))):
         return False
-    await _post().send(owner, "stop", id=str(id))
+    await _posts.get().send(owner, "stop", id=str(id))
     return True
 
 
