@@ -1,6 +1,7 @@
 """The ASGI application: pages and API by Django, WebSockets by Channels."""
 
 import os
+from typing import Any, cast
 
 from django.core.asgi import get_asgi_application
 
@@ -14,7 +15,8 @@ from django.urls import path  # noqa: E402
 
 from battles.consumers import BattleConsumer  # noqa: E402
 
-websocket_routes = [path("ws/battles/<uuid:battle_id>/", BattleConsumer.as_asgi())]
+# Django's types know no ASGI applications in a path.
+websocket_routes: list[Any] = [path("ws/battles/<uuid:battle_id>/", cast(Any, BattleConsumer.as_asgi()))]
 
 application = ProtocolTypeRouter(
     {

@@ -21,30 +21,30 @@ class ReadOnly:
         return False
 
 
-class PromptInline(admin.TabularInline):  # type: ignore[type-arg] # Django cannot subscript it at run time
+class PromptInline(admin.TabularInline):
     model = Prompt
     extra = 0
 
 
 @admin.register(PromptSet)
-class PromptSetAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
+class PromptSetAdmin(admin.ModelAdmin):
     list_display = ["name", "slug", "is_suggested"]
     prepopulated_fields = {"slug": ["name"]}
     inlines = [PromptInline]
 
 
-class SideInline(ReadOnly, admin.TabularInline):  # type: ignore[type-arg] # Django cannot subscript it at run time
+class SideInline(ReadOnly, admin.TabularInline):
     model = Side
     extra = 0
 
 
-class TurnInline(ReadOnly, admin.TabularInline):  # type: ignore[type-arg] # Django cannot subscript it at run time
+class TurnInline(ReadOnly, admin.TabularInline):
     model = Turn
     extra = 0
 
 
 @admin.register(Battle)
-class BattleAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
+class BattleAdmin(ReadOnly, admin.ModelAdmin):
     list_display = ["id", "owner", "mode", "category", "created_at", "revealed_at", "deleted_at"]
     list_filter = ["mode", "category", "created_at"]
     search_fields = ["id", "owner__username"]
@@ -54,19 +54,28 @@ class BattleAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg] # Djang
 
 
 @admin.register(Response)
-class ResponseAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
-    list_display = ["id", "model", "status", "error_kind", "attempt", "first_token_ms", "latency_ms", "output_tokens"]
+class ResponseAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = [
+        "id",
+        "written_by",
+        "status",
+        "error_kind",
+        "attempt",
+        "first_token_ms",
+        "latency_ms",
+        "output_tokens",
+    ]
     list_filter = ["status", "error_kind", "side__model"]
     list_select_related = ["side__model"]
     search_fields = ["id", "turn__battle__id"]
 
-    @admin.display(ordering="side__model__name")
-    def model(self, response: Response) -> str:
+    @admin.display(description="model", ordering="side__model__name")
+    def written_by(self, response: Response) -> str:
         return response.side.model.name
 
 
 @admin.register(Preference)
-class PreferenceAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg] # Django cannot subscript it at run time
+class PreferenceAdmin(ReadOnly, admin.ModelAdmin):
     list_display = ["battle", "voter", "choice", "winner", "turns", "created_at"]
     list_filter = ["choice", "created_at"]
     list_select_related = ["battle", "voter", "winner"]

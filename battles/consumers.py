@@ -1,12 +1,13 @@
 """The WebSocket of a battle. It never streams inside `receive`: it follows live generations and passes frames on."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
+from accounts.models import User
 from battles import events, generation, services
 from battles.feed import BattleFeed
 from battles.notices import group_of, viewers_tell
@@ -18,6 +19,7 @@ FRAMES_AT_ONCE = 20
 FRAMES_A_SECOND = 5.0
 # A reader that lags this many frames behind is cut off; it reconnects and gets a snapshot.
 BACKLOG_MAX = 2_000
+CLOSE_LOGGED_OUT = 4401
 CLOSE_NOT_YOURS = 4404
 CLOSE_TOO_SLOW = 4408
 
@@ -26,14 +28,16 @@ class BattleConsumer(AsyncWebsocketConsumer):
     """One window on one battle."""
 
     async def connect(self) -> None:
-        user = self.scope["user"]
+        self.user = cast(User, self.scope["user"])
         self.battle_id: UUID = self.scope["url_route"]["kwargs"]["battle_id"]
         self.bucket = TokenBucket(capacity=FRAMES_AT_ONCE, rate=FRAMES_A_SECOND)
         self.outbox: asyncio.Queue[events.ServerFrame] = asyncio.Queue()
         self.sender: asyncio.Task[None] | None = None
-        self.feed = BattleFeed(battle_id=self.battle_id, viewer=user, send=self.put)
-        if not user.is_authenticated:
-            await self.close(code=CLOSE_NOT_YOURS)
+        self.feed = BattleFeed(battle_id=self.battle_id, viewer=self.user, send=self.put)
+        # Accepted first, so that the page learns why it is closed: a browser hides the reason of a refused handshake.
+        await self.accept()
+        if not self.scope["user"] or self.scope["user"].is_anonymous:
+            await self.close(code=CLOSE_LOGGED_OUT)
             return
         await self.channel_layer.group_add(group_of(self.battle_id), self.channel_name)
         try:
@@ -41,7 +45,6 @@ class BattleConsumer(AsyncWebsocketConsumer):
         except NotFound:
             await self.close(code=CLOSE_NOT_YOURS)
             return
-        await self.accept()
         self.sender = asyncio.create_task(self._send_all())
 
     async def disconnect(self, code: int) -> None:
@@ -79,7 +82,7 @@ class BattleConsumer(AsyncWebsocketConsumer):
             await self.send(text_data=events.encode(frame))
 
     async def _handle(self, frame: events.ClientFrame) -> None:
-        user = self.scope["user"]
+        user = self.user
         match frame:
             case events.Prompt():
                 begun = await database_sync_to_async(services.turn_begin)(

@@ -14,35 +14,35 @@ class _In(msgspec.Struct, frozen=True, tag_field="type", tag=str.lower, forbid_u
     pass
 
 
-class Prompt(_In):
+class Prompt(_In, frozen=True):
     text: str
 
 
-class Stop(_In):
+class Stop(_In, frozen=True):
     side: str | None = None
 
 
-class Regenerate(_In):
+class Regenerate(_In, frozen=True):
     side: str
 
 
-class Preference(_In):
+class Preference(_In, frozen=True):
     choice: Literal["a", "b", "tie", "both_bad"]
     reasons: tuple[str, ...] = ()
     comment: str = ""
 
 
-class Reaction(_In):
+class Reaction(_In, frozen=True):
     response: UUID
     value: Literal["like", "dislike"] | None
 
 
-class Ping(_In):
+class Ping(_In, frozen=True):
     pass
 
 
 ClientFrame = Prompt | Stop | Regenerate | Preference | Reaction | Ping
-_decoder = msgspec.json.Decoder(ClientFrame)
+_decoder: msgspec.json.Decoder[ClientFrame] = msgspec.json.Decoder(ClientFrame)
 
 
 def parse(text: str) -> ClientFrame:
@@ -59,32 +59,32 @@ class _Out(msgspec.Struct, frozen=True, tag_field="type", tag=str.lower):
     pass
 
 
-class Snapshot(_Out):
+class Snapshot(_Out, frozen=True):
     battle: dict[str, Any]
 
 
-class Turn(_Out):
+class Turn(_Out, frozen=True):
     turn: dict[str, Any]
 
 
-class Waiting(_Out):
+class Waiting(_Out, frozen=True):
     """A fresh attempt has begun on a side."""
 
     side: str
     response: dict[str, Any]
 
 
-class Reasoning(_Out):
+class Reasoning(_Out, frozen=True):
     side: str
     text: str
 
 
-class Delta(_Out):
+class Delta(_Out, frozen=True):
     side: str
     text: str
 
 
-class Block(_Out):
+class Block(_Out, frozen=True):
     """A finished block; `tail` is the open text behind it."""
 
     side: str
@@ -92,7 +92,7 @@ class Block(_Out):
     tail: str
 
 
-class Finished(_Out):
+class Finished(_Out, frozen=True):
     side: str
     status: str
     html: str
@@ -101,28 +101,28 @@ class Finished(_Out):
     can_vote: bool
 
 
-class Failed(_Out):
+class Failed(_Out, frozen=True):
     side: str
     kind: str
     message: str
     can_vote: bool
 
 
-class Reacted(_Out, tag="reaction"):
+class Reacted(_Out, frozen=True, tag="reaction"):
     response: str
     value: str | None
 
 
-class Revealed(_Out):
+class Revealed(_Out, frozen=True):
     battle: dict[str, Any]
 
 
-class Refused(_Out):
+class Refused(_Out, frozen=True):
     code: str
     message: str
 
 
-class Pong(_Out):
+class Pong(_Out, frozen=True):
     pass
 
 

@@ -11,4 +11,6 @@ def group_of(battle_id: UUID) -> str:
 
 async def viewers_tell(battle_id: UUID, *, origin: str = "") -> None:
     """`origin` is the channel of the window that made the change and knows it already."""
-    await get_channel_layer().group_send(group_of(battle_id), {"type": "battle.changed", "origin": origin})
+    layer = get_channel_layer()
+    assert layer is not None  # settings always name one
+    await layer.group_send(group_of(battle_id), {"type": "battle.changed", "origin": origin})

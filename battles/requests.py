@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from providers.selectors import target_for
-
 from battles.models import Battle, Response, Turn
 from providers.adapters.base import Message, Target
+from providers.selectors import target_for
 
 
 @dataclass(frozen=True, slots=True)

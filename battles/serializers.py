@@ -59,8 +59,8 @@ class PreferenceIn(serializers.Serializer[Any]):
         given = [name for name in ("choice", "winner", "ranking") if name in attrs]
         if len(given) != 1:
             raise serializers.ValidationError("Give exactly one of choice, winner and ranking.")
-        ranking = attrs.get("ranking")
-        if ranking and len(set(ranking)) != len(ranking):
+        ranking = attrs.get("ranking", [])
+        if len(set(ranking)) != len(ranking):
             raise serializers.ValidationError({"ranking": "Each side stands in a ranking once."})
         attrs["choice"] = attrs.get("choice") or attrs.get("winner") or ranking[0]
         return attrs
@@ -78,7 +78,7 @@ class ModelOut(serializers.Serializer[Any]):
 
 
 class SideOut(serializers.Serializer[Any]):
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment] # hides the serializer's own, which is of no use here
     name = serializers.CharField(help_text="“Assistant A” until the reveal.")
     model = ModelOut(allow_null=True)
 

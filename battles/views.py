@@ -60,8 +60,8 @@ def history(request: HttpRequest) -> HttpResponse:
     query = request.GET.get("q", "").strip().replace("\0", "")[:200]
     battles = selectors.battles_of(owner=cast(User, request.user), query=query)
     page = Paginator(battles, BATTLES_A_PAGE).get_page(request.GET.get("page"))
-    page.object_list = [state.battle_row(battle) for battle in page.object_list]
-    context = {"page": page, "query": query, "deleted": request.GET.get("deleted", "")}
+    rows = [state.battle_row(battle) for battle in page.object_list]
+    context = {"page": page, "rows": rows, "query": query, "deleted": request.GET.get("deleted", "")}
     return render(request, "battles/history.html", context)
 
 

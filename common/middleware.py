@@ -11,7 +11,7 @@ POLICY = (
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-type_of_handler = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
+GetResponse = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
 
 
 class ContentSecurityPolicyMiddleware:
@@ -20,13 +20,14 @@ class ContentSecurityPolicyMiddleware:
     sync_capable = True
     async_capable = True
 
-    def __init__(self, get_response: type_of_handler) -> None:
+    def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        if iscoroutinefunction(get_response):
+        self.is_async = iscoroutinefunction(get_response)
+        if self.is_async:
             markcoroutinefunction(self)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        if iscoroutinefunction(self):
+        if self.is_async:
             return self._answer_later(request)
         return self._with_policy(cast(HttpResponseBase, self.get_response(request)))
 

@@ -4,6 +4,7 @@ const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 8_000;
 const PING_EVERY_MS = 25_000;
 const SILENT_AFTER_MS = 10_000;
+const LOGGED_OUT = 4401;
 const NOT_YOURS = 4404;
 
 export class Socket {
@@ -56,6 +57,10 @@ export class Socket {
     clearInterval(this.pulse);
     clearTimeout(this.silence);
     this.socket = null;
+    if (code === LOGGED_OUT) {
+      location.reload();
+      return;
+    }
     if (code === NOT_YOURS) {
       this.onState("refused");
       return;

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from common.markdown import render
@@ -249,17 +249,20 @@ def test_what_one_window_does_the_other_sees(person: Person) -> None:
 
 def test_nobody_else_gets_a_socket(person: Person, server: Server) -> None:
     battle = person.battle("steady", "other")
-    stranger = Person(server, server.accounts[2])
+    with Person(server, server.accounts[2]).watch(battle["id"]) as window:
+        with pytest.raises(ConnectionClosed) as closed:
+            window.next()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 4404
+    address = f"{server.ws_url}/ws/battles/{battle['id']}/"
+    nobody = connect(address, origin=server.url, legacy=True)  # type: ignore[arg-type]
+    with pytest.raises(ConnectionClosed) as closed:
+        nobody.recv(timeout=5)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 4401
+    cookie = {"Cookie": f"{server.cookie_name}={person.account.session_key}"}
     with pytest.raises(InvalidStatus, match="403"):
-        stranger.watch(battle["id"])
-    with pytest.raises(InvalidStatus, match="403"):
-        connect(f"{server.ws_url}/ws/battles/{battle['id']}/", origin=server.url)  # type: ignore[arg-type]
-    with pytest.raises(InvalidStatus, match="403"):
-        connect(
-            f"{server.ws_url}/ws/battles/{battle['id']}/",
-            origin="https://evil.example.org",  # type: ignore[arg-type]
-            additional_headers={"Cookie": f"{server.cookie_name}={person.account.session_key}"},
-        )
+        connect(address, origin="https://evil.example.org", additional_headers=cookie, legacy=True)  # type: ignore[arg-type]
 
 
 def test_every_script_of_the_upstream_ends_in_a_stored_state(person: Person) -> None:
