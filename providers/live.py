@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from common.aio import spawn
 from providers import live_remote
 from providers.adapters.base import Message, Target
 from providers.live_generation import LiveGeneration
@@ -24,11 +23,10 @@ _here: dict[UUID, LiveGeneration] = {}
 
 def start(id: UUID, target: Target, messages: Sequence[Message], save: Save) -> None:
     """Begin to write. `save` gets a record now and then, and at the end before the viewers hear of it."""
-    generation = LiveGeneration(id, target, messages, save, budget=lambda: len(_here))
+    generation = LiveGeneration(id, target, messages, save, budget=lambda: len(_here), on_saved=_forget)
     _here[id] = generation
     live_remote.announce(id, _here)
-    task = spawn(generation.run())
-    task.add_done_callback(lambda _: _forget(id))
+    generation.begin()
 
 
 def _forget(id: UUID) -> None:
@@ -38,7 +36,7 @@ def _forget(id: UUID) -> None:
 
 async def attach(id: UUID, viewer: Viewer) -> LiveView | None:
     """Look on: returns what there is, and `viewer` gets all that follows, nothing twice. None: nobody writes it."""
-    if (generation := _here.get(id)) and not generation.ended.is_set():
+    if generation := _here.get(id):
         return generation.attach(viewer)
     return await live_remote.attach(id, viewer)
 

@@ -40,10 +40,18 @@ TOKENS_A_PRICE = 1_000_000
 
 
 class LiveGeneration:
-    """Runs on the loop that made it. `budget` says how many are live in this process."""
+    """Runs on the loop that made it. `budget` says how many are live in this process; `on_saved` is called when the
+    last record is stored, just before the viewers hear of it."""
 
     def __init__(
-        self, id: UUID, target: Target, messages: Sequence[Message], save: Save, *, budget: Callable[[], int]
+        self,
+        id: UUID,
+        target: Target,
+        messages: Sequence[Message],
+        save: Save,
+        *,
+        budget: Callable[[], int],
+        on_saved: Callable[[UUID], None],
     ) -> None:
         self.id = id
         self.ended = asyncio.Event()
@@ -51,6 +59,7 @@ class LiveGeneration:
         self._messages = messages
         self._save = save
         self._budget = budget
+        self._on_saved = on_saved
         self._loop = asyncio.get_running_loop()
         self._viewers: set[Viewer] = set()
         self._text: list[str] = []
@@ -64,7 +73,7 @@ class LiveGeneration:
         self._began_at = datetime.now(UTC)
         self._first_token_ms: int | None = None
         self._task: asyncio.Task[None] | None = None
-        self._is_stopped = False
+        self._has_begun = self._is_stopped = False
 
     # --- viewers ---
 
@@ -79,16 +88,19 @@ class LiveGeneration:
     def detach(self, viewer: Viewer) -> None:
         self._viewers.discard(viewer)
 
-    def stop(self) -> None:
-        self._is_stopped = True
-        if self._task:  # one that has not begun sees it when it begins: its first step must not be cancelled away
-            self._task.cancel()
-
     # --- the task ---
 
-    async def run(self) -> None:
+    def begin(self) -> None:
+        self._task = spawn(self._run())
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if self._task and self._has_begun:  # else its first step would be cancelled away, and with it the record
+            self._task.cancel()
+
+    async def _run(self) -> None:
         """Never raises: every end is a record."""
-        self._task = asyncio.current_task()
+        self._has_begun = True
         try:
             if self._is_stopped:
                 raise asyncio.CancelledError
@@ -158,6 +170,7 @@ class LiveGeneration:
         if self._saving:  # never two at once: an older record must not be written over a newer one
             await self._saving
         await self._store(record, SAVE_ATTEMPTS)
+        self._on_saved(self.id)
         self._tell(Ended(self.id, self._blocks.finish() if record.text else "", record))
         self._viewers.clear()
         self.ended.set()

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from itertools import pairwise
 
 import pytest
@@ -29,12 +29,6 @@ from tests.fakes.upstream import SECRETS, Upstream
 from tests.waiting import until
 
 PROMPT = [Message("user", "Why is the sky blue?")]
-
-
-@pytest.fixture(scope="module")
-def upstream() -> Iterator[Upstream]:
-    with Upstream() as upstream:
-        yield upstream
 
 
 async def heard(
