@@ -4,7 +4,6 @@ import asyncio
 from typing import Any, cast
 from uuid import UUID
 
-from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from accounts.models import User
@@ -12,6 +11,7 @@ from battles import events, generation, services
 from battles.feed import BattleFeed
 from battles.notices import group_of, viewers_tell
 from battles.selectors import battle_whole
+from common.database import in_database_thread
 from common.errors import NotFound, TooMany, TourneyError
 from common.limits import TokenBucket
 
@@ -85,24 +85,24 @@ class BattleConsumer(AsyncWebsocketConsumer):
         user = self.user
         match frame:
             case events.Prompt():
-                begun = await database_sync_to_async(services.turn_begin)(
+                begun = await in_database_thread(services.turn_begin)(
                     battle_id=self.battle_id, owner=user, prompt=frame.text
                 )
                 await generation.launch(begun.requests)
                 await self.feed.follow_turn(begun)
                 await self._changed()
             case events.Stop():
-                battle = await database_sync_to_async(battle_whole)(battle_id=self.battle_id, viewer=user)
+                battle = await in_database_thread(battle_whole)(battle_id=self.battle_id, viewer=user)
                 await generation.stop(generation.responses_live(battle, frame.side))
             case events.Regenerate():
-                battle, request = await database_sync_to_async(services.response_regenerate)(
+                battle, request = await in_database_thread(services.response_regenerate)(
                     battle_id=self.battle_id, owner=user, label=frame.side
                 )
                 await generation.launch([request])
                 await self.feed.follow_attempt(battle, request.response)
                 await self._changed()
             case events.Preference():
-                await database_sync_to_async(services.preference_record)(
+                await in_database_thread(services.preference_record)(
                     battle_id=self.battle_id,
                     voter=user,
                     choice=frame.choice,
@@ -112,7 +112,7 @@ class BattleConsumer(AsyncWebsocketConsumer):
                 await self.feed.reveal()
                 await self._changed()
             case events.Reaction():
-                await database_sync_to_async(services.reaction_set)(
+                await in_database_thread(services.reaction_set)(
                     battle_id=self.battle_id, user=user, response_id=frame.response, value=frame.value
                 )
                 self.put(events.Reacted(str(frame.response), frame.value))

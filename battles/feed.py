@@ -9,11 +9,10 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from channels.db import database_sync_to_async
-
 from accounts.models import User
 from battles import blinding, events, selectors, services, state
 from battles.models import Battle, Response
+from common.database import in_database_thread
 from providers import live
 from providers.live import Block, Delta, Ended, LiveView, Reasoning, Update
 
@@ -86,7 +85,7 @@ class BattleFeed:
         since it may have ended in between, and then marked as interrupted."""
         await self.close()
         for _ in range(RECHECKS):
-            battle = await database_sync_to_async(selectors.battle_whole)(battle_id=self.battle_id, viewer=self.viewer)
+            battle = await in_database_thread(selectors.battle_whole)(battle_id=self.battle_id, viewer=self.viewer)
             last = list(battle.turns.all())[-1:]
             responses = [response for turn in last for response in turn.responses.all()]
             views = await self._attach(responses)
@@ -94,7 +93,7 @@ class BattleFeed:
             if not lost:
                 break
             await self.close()
-            if not await database_sync_to_async(services.responses_sweep)(responses=lost):
+            if not await in_database_thread(services.responses_sweep)(responses=lost):
                 await asyncio.sleep(RECHECK_SECONDS)
         self._battle, self._responses = battle, {response.id: response for response in responses}
         self._answered = selectors.sides_answered(battle)
@@ -171,7 +170,7 @@ class BattleFeed:
 
 async def _state(battle: Battle, views: dict[UUID, LiveView]) -> dict[str, Any]:
     """After the reveal the state reads the ratings, so it is gathered in a thread."""
-    whole: dict[str, Any] = await database_sync_to_async(state.battle_state)(battle, views)
+    whole: dict[str, Any] = await in_database_thread(state.battle_state)(battle, views)
     return whole
 
 

@@ -4,18 +4,17 @@ import asyncio
 from collections.abc import Iterable
 from uuid import UUID
 
-from channels.db import database_sync_to_async
-from providers.live import GenerationRecord
-
 from battles import services
 from battles.models import Battle, Response
 from battles.requests import Request
+from common.database import in_database_thread
 from common.errors import NotFound
 from providers import live
+from providers.live import GenerationRecord
 
 
 async def _save(response_id: UUID, record: GenerationRecord) -> None:
-    await database_sync_to_async(services.response_save)(response_id=response_id, record=record)
+    await in_database_thread(services.response_save)(response_id=response_id, record=record)
 
 
 async def launch(requests: Iterable[Request]) -> None:
