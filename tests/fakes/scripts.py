@@ -228,6 +228,7 @@ KEEPALIVE = (
 SCRIPTS: dict[str, Script] = {
     "steady": Answer(STEADY),
     "other": Answer(OTHER),
+    "slow-markdown": Answer(STEADY, seconds_a_token=0.05),
     "slow": Answer((OTHER * 4), seconds_a_token=0.05, limit=120),
     "thinker": Answer(PLAIN, reasoning="Let me think. Blue light is scattered more.", seconds_a_token=0.02),
     "bytes": Answer(BYTES, seconds_a_token=0, piece_bytes=1),
