@@ -149,6 +149,9 @@ async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Event, None]:
                         yield TextDelta(delta.refusal)
                 if choice.finish_reason:
                     reason = FINISH_REASONS.get(choice.finish_reason, FinishReason.UNKNOWN)
+    except httpx2.TransportError:
+        if reason is None:
+            raise  # else the answer is whole, and only the count of its tokens is lost
     except EventTooLong as error:
         raise ProviderError(ErrorKind.UPSTREAM, "an event without an end") from error
     if reason is None and not is_done:

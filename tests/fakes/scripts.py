@@ -121,7 +121,8 @@ def tokens(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Answer:
-    """A stream of tokens. `limit` ends it after so many; `ending` says how: finish, done (only [DONE]), cut (neither),
+    """A stream of tokens. `limit` ends it after so many; `ending` says how: finish, finish-reset (a
+    finish_reason, then the connection breaks), done (only [DONE]), cut (neither),
     reset (the connection breaks), silence (nothing more comes), error (an error event)."""
 
     text: str
@@ -151,6 +152,11 @@ class Answer:
             case "error":
                 await self._write(call, event(error_body(request, "broke half-way")))
             case "reset":
+                call.reset()
+                return
+            case "finish-reset":
+                await self._write(call, event(chunk(request, {}, "stop")))
+                await asyncio.sleep(0.05)
                 call.reset()
                 return
             case "silence":
@@ -247,6 +253,7 @@ SCRIPTS: dict[str, Script] = {
     "html": Raw(b"<!doctype html><title>Zebrafish-9000 at Quokka Cloud</title><p>Please log in.", "text/html"),
     "rubbish": Raw(b"data: Zebrafish-9000 at Quokka Cloud says moo\n\n"),
     "error-in-stream": Answer(STEADY, limit=5, ending="error"),
+    "dies-after-finish": Answer(PLAIN, ending="finish-reset"),
     "no-finish": Answer(PLAIN, ending="done"),
     "cut": Answer(PLAIN, ending="cut"),
     "empty": Answer(""),

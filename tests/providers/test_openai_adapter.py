@@ -64,6 +64,7 @@ async def decoded(*data: bytes) -> list[Event]:
         ("bytes", scripts.BYTES, FinishReason.STOP),
         ("hostile", scripts.HOSTILE, FinishReason.STOP),
         ("no-finish", scripts.PLAIN, FinishReason.UNKNOWN),
+        ("dies-after-finish", scripts.PLAIN, FinishReason.STOP),
         ("keepalive", "One two", FinishReason.LENGTH),
         ("empty", "", FinishReason.STOP),
     ],
