@@ -26,6 +26,8 @@ ATTEMPTS = 3
 WAIT_FIRST_SECONDS = 0.3
 # A service that wants us to wait longer than this is not waited for: a person is watching.
 WAIT_MAX_SECONDS = 10.0
+# No model writes that much; without a bound a broken upstream could fill the memory.
+ANSWER_MAX_CHARACTERS = 5_000_000
 PASSING = frozenset({ErrorKind.CONNECTION, ErrorKind.RATE_LIMIT, ErrorKind.UPSTREAM})
 
 
@@ -55,12 +57,16 @@ async def stream_answer(
         on=_wait_before_retry, attempts=ATTEMPTS, timeout=None, wait_initial=WAIT_FIRST_SECONDS, wait_jitter=0.2
     ):
         with attempt:
-            stream, first = await _open(target, messages, merged, until)
+            stream, event = await _open(target, messages, merged, until)
+    characters = 0
     async with aclosing(stream):
-        yield first
-        while not isinstance(first, Finished):
-            first = await _next(stream, target.timeouts.idle, until)
-            yield first
+        while not isinstance(event, Finished):
+            characters += len(event.text)
+            if characters > ANSWER_MAX_CHARACTERS:
+                raise ProviderError(ErrorKind.UPSTREAM, f"the answer has more than {ANSWER_MAX_CHARACTERS} characters")
+            yield event
+            event = await _next(stream, target.timeouts.idle, until)
+        yield event
 
 
 async def drain(events: AsyncIterator[Event]) -> Answer:

@@ -115,6 +115,11 @@ async def test_a_slow_reader_is_no_slow_service(upstream: Upstream) -> None:
     assert (await drain(stream)).text.endswith(scripts.STEADY[-20:])
 
 
+async def test_an_answer_without_an_end_is_given_up(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "ANSWER_MAX_CHARACTERS", 100)
+    assert (await failure(target(upstream, "steady"))).kind is ErrorKind.UPSTREAM
+
+
 # --- What is asked ---
 
 
