@@ -133,10 +133,14 @@ class Post:
         while True:
             try:
                 message = await self.layer.receive(self.channel)
-                await getattr(self, f"_on_{message['type'].removeprefix('live.')}")(message)
-            except Exception:  # one bad message, or Redis away for a while, must not end the post
-                logger.exception("The live channel failed")
+            except Exception:  # Redis may be away for a while
+                logger.exception("Listening for live generations failed")
                 await asyncio.sleep(AGAIN_SECONDS)
+                continue
+            try:
+                await getattr(self, f"_on_{message['type'].removeprefix('live.')}")(message)
+            except Exception:  # one bad message or broken viewer must not end the post
+                logger.exception("A message on the live channel failed")
 
     async def send(self, channel: str, about: str, **content: Any) -> None:
         await self.layer.send(channel, {"type": f"live.{about}", **content})

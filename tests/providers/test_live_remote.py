@@ -130,6 +130,20 @@ async def test_whoever_leaves_hears_nothing_more(upstream: Upstream, owners: lis
     assert len(leaves.updates) == count
 
 
+async def test_a_broken_viewer_harms_nobody(upstream: Upstream, owners: list[Owner]) -> None:
+    def broken(update: live.Update) -> None:
+        raise RuntimeError("my tab is on fire")
+
+    owners.append(owner := Owner(upstream, "slow-markdown"))
+    await owner.begun()
+    screen = Screen()
+    await live.attach(owner.id, broken)
+    screen.show(await live.attach(owner.id, screen))
+    await until(lambda: screen.ended is not None, seconds=8)
+    assert screen.ended is not None
+    assert screen.ended.record.text == scripts.STEADY
+
+
 async def test_any_process_can_stop_it_and_wait_for_it(upstream: Upstream, owners: list[Owner]) -> None:
     owners.append(owner := Owner(upstream, "slow"))
     await owner.begun()
