@@ -126,7 +126,12 @@ if REDIS_URL:
     CHANNEL_LAYERS = {
         "default": {
             "BACKEND": "channels_redis.core.RedisChannelLayer",
-            "CONFIG": {"hosts": [REDIS_URL], "capacity": 2000, "prefix": "tourney"},
+            # Waiting for a message takes up to 5 s, which is where redis-py would give up by itself.
+            "CONFIG": {
+                "hosts": [{"address": REDIS_URL, "socket_timeout": 30}],
+                "capacity": 2000,
+                "prefix": "tourney",
+            },
         }
     }
 else:

@@ -8,6 +8,8 @@ from providers.models import LanguageModel
 class LanguageModelOut(serializers.ModelSerializer[LanguageModel]):
     endpoint_kind = serializers.CharField(source="endpoint.kind")
     is_available = serializers.SerializerMethodField(help_text="Whether its endpoint answered when last looked at.")
+    # Named, because the field that Django derives has another maximum on each database.
+    context_window = serializers.IntegerField(allow_null=True, help_text="Tokens.")
     input_price = serializers.FloatField(allow_null=True, help_text="US dollars for a million tokens.")
     output_price = serializers.FloatField(allow_null=True, help_text="US dollars for a million tokens.")
 
