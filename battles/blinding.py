@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
-from providers.errors import SENTENCES
 
 from battles.models import Battle, Response, Side
 from leaderboard.models import Rating
 from providers.adapters.base import ErrorKind
+from providers.errors import SENTENCES
 from providers.models import GeneratedText
 
 HIDDEN_KIND = "unavailable"
@@ -24,8 +24,11 @@ def is_revealed(battle: Battle) -> bool:
     return battle.mode == Battle.Mode.NAMED or battle.revealed_at is not None
 
 
-def side_shown(battle: Battle, side: Side, ratings: Mapping[int, Rating]) -> dict[str, Any]:
-    """A side as its viewer may see it. `ratings` are by model id, and read only after the reveal."""
+def side_shown(
+    battle: Battle, side: Side, ratings: Mapping[int, Rating], changes: Mapping[int, float] | None = None
+) -> dict[str, Any]:
+    """A side as its viewer may see it. `ratings` and their `changes` since the vote are by model id, and read only
+    after the reveal."""
     if not is_revealed(battle):
         name = _("Assistant %(label)s") % {"label": side.label.upper()}
         return {"label": side.label, "name": name, "model": None}
@@ -42,6 +45,7 @@ def side_shown(battle: Battle, side: Side, ratings: Mapping[int, Rating]) -> dic
             "rating": rating and rating.rating,
             "rating_lower": rating and rating.rating_lower,
             "rating_upper": rating and rating.rating_upper,
+            "rating_change": (changes or {}).get(model.pk),
             "rank": rating and rating.rank,
         },
     }

@@ -74,6 +74,7 @@ class ModelOut(serializers.Serializer[Any]):
     rating = serializers.FloatField(allow_null=True)
     rating_lower = serializers.FloatField(allow_null=True)
     rating_upper = serializers.FloatField(allow_null=True)
+    rating_change = serializers.FloatField(allow_null=True, help_text="Since the vote; null until it is rated.")
     rank = serializers.IntegerField(allow_null=True)
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from battles import blinding, selectors
 from battles.models import Battle, Preference, Response, Turn
 from common.rendered import render_cached
-from leaderboard.selectors import ratings_now
+from leaderboard.selectors import rating_changes, ratings_now
 from providers.live import LiveView
 
 
@@ -18,7 +18,9 @@ def battle_state(battle: Battle, live: Mapping[UUID, LiveView] | None = None) ->
     """The state of a battle from `selectors.battle_whole`; `live` holds what is being written at this moment."""
     preference = next(iter(battle.preferences.all()), None)
     sides = list(battle.sides.all())
-    ratings = ratings_now([side.model_id for side in sides]) if blinding.is_revealed(battle) else {}
+    model_ids = [side.model_id for side in sides]
+    ratings = ratings_now(model_ids) if blinding.is_revealed(battle) else {}
+    changes = rating_changes(model_ids, preference.created_at) if preference else {}
     turns = list(battle.turns.all())
     is_busy = any(response.is_live for turn in turns[-1:] for response in turn.responses.all())
     return {
@@ -31,7 +33,7 @@ def battle_state(battle: Battle, live: Mapping[UUID, LiveView] | None = None) ->
         "can_prompt": not is_busy,
         "preference": preference and preference_state(preference),
         "share_url": battle.share_token and settings.PUBLIC_URL + reverse("battles:shared", args=[battle.share_token]),
-        "sides": [blinding.side_shown(battle, side, ratings) for side in sides],
+        "sides": [blinding.side_shown(battle, side, ratings, changes) for side in sides],
         "turns": [turn_state(battle, turn, list(turn.responses.all()), preference, live) for turn in turns],
     }
 

@@ -34,7 +34,7 @@ PARAGRAPH_MAX_CHARACTERS = 10_000
 PARAGRAPH_MAX_BRACKETS = 300  # the parser looks for the end of a link from each of them
 NESTING_MAX = 40  # markdown-it's levels: a quote is one, a list two
 CACHED_MAX_CHARACTERS = 4_000  # so that the cache of runs stays below some 30 MB whatever models write
-HEADING_OFFSET = 2  # the page's own headings come first
+HEADING_FIRST = 3  # the page's own headings come first, and an answer that starts with ## must not skip one
 
 _LONG_LINE_OR_GAP = re.compile(rf".{{{HIGHLIGHT_MAX_LINE}}}|\s{{100}}")
 _LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
@@ -102,7 +102,7 @@ def _run_html(source: str, is_last: bool) -> str:
             _MD.inline.parse(token.content, _MD, state.env, token.children)
             token.children = _without_images(token.children)
         elif token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1]) + HEADING_OFFSET)}"
+            token.tag = f"h{max(HEADING_FIRST, int(token.tag[1]))}"
         elif token.type in ("td_open", "th_open"):
             _align(token)
     text_join(state)

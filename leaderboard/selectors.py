@@ -1,6 +1,7 @@
 """Every read of the leaderboard. Nothing here fits: pages and API show what a snapshot says."""
 
 from collections.abc import Collection, Iterable
+from datetime import datetime
 
 from django.db.models import F, Prefetch
 
@@ -29,6 +30,22 @@ def ratings_now(model_ids: Collection[int]) -> dict[int, Rating]:
     return {
         rating.model_id: rating
         for rating in Rating.objects.filter(snapshot__in=newest, model_id__in=model_ids).order_by()
+    }
+
+
+def rating_changes(model_ids: Collection[int], since: datetime) -> dict[int, float]:
+    """How far each rating has moved from the last snapshot before `since` to the newest one, by model id; a model
+    that is not rated in both, or whose newest snapshot is not newer than `since`, is missing."""
+    before = Snapshot.objects.filter(computed_at__lte=since).order_by("-id").values("pk")[:1]
+    earlier = {
+        rating.model_id: rating.rating
+        for rating in Rating.objects.filter(snapshot__in=before, model_id__in=model_ids).order_by()
+    }
+    newest = Snapshot.objects.filter(computed_at__gt=since).order_by("-id").values("pk")[:1]
+    return {
+        rating.model_id: rating.rating - was
+        for rating in Rating.objects.filter(snapshot__in=newest, model_id__in=model_ids).order_by()
+        if (was := earlier.get(rating.model_id)) is not None and rating.rating is not None
     }
 
 

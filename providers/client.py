@@ -90,7 +90,7 @@ async def _open(
     """The stream and its first event, which has been taken off it."""
     stream = adapter_for(target.kind).stream(target, messages, sampling)
     try:
-        return stream, await _next(stream, target.timeouts.connect + target.timeouts.first_token, until)
+        return stream, await _next(stream, target.timeouts.first_token, until)
     except BaseException:
         await stream.aclose()
         raise

@@ -99,7 +99,7 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: to connect, until the first event, between two events, and for the whole answer."""
+    """Seconds: to connect, until the first event (connecting included), between two events, for the whole answer."""
 
     connect: float = 10.0
     first_token: float = 60.0

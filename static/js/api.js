@@ -8,6 +8,12 @@ export class ApiError extends Error {
   }
 }
 
+/** What is there, or null where it cannot be had; for what the page can do without. */
+export async function get(path) {
+  const answer = await fetch(`/api/v1/${path}`).catch(() => null);
+  return answer?.ok ? answer.json() : null;
+}
+
 export async function post(path, body = null, key = "") {
   const headers = {
     "Content-Type": "application/json",

@@ -3,6 +3,7 @@ import { applied, isBusy, isLive, lastTurn, responseOf } from "./battle-state.js
 import { copy, said } from "./copy.js";
 import { fill } from "./figures.js";
 import { PromptBox } from "./prompt-box.js";
+import { ratingChange } from "./rating-change.js";
 import { Socket } from "./socket.js";
 import { Turns } from "./turns.js";
 import { View } from "./view.js";
@@ -86,6 +87,7 @@ function show(frame) {
       render();
       announce($("outcome").querySelector("[data-outcome]").textContent);
       vote.focusNext();
+      ratingChange(state.id, (sides) => { state = { ...state, sides }; render(); });
       break;
     default:
       render();

@@ -1,6 +1,6 @@
 /* One side's answer in one turn. `render` draws it whole; the other methods add what a frame brings. */
 import { isLive } from "./battle-state.js";
-import { dollars, fill, seconds, whole } from "./figures.js";
+import { dollars, fill, seconds, whole, signed } from "./figures.js";
 
 const FIGURES = { latency_ms: seconds, first_token_ms: seconds, output_tokens: whole, cost: dollars };
 
@@ -35,7 +35,8 @@ export class Panel {
     const about = [];
     if (model?.organisation) about.push(model.organisation);
     if (model && model.rating !== null) {
-      about.push(`${this.words.rating} ${whole(model.rating)} (${whole(model.rating_lower)}–${whole(model.rating_upper)})`);
+      const change = model.rating_change === null ? "" : ` ${signed(model.rating_change)}`;
+      about.push(`${this.words.rating} ${whole(model.rating)}${change} (${whole(model.rating_lower)}–${whole(model.rating_upper)})`);
     }
     this.parts.about.textContent = about.join(" · ");
     this.parts.about.hidden = about.length === 0;

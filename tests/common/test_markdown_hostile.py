@@ -233,7 +233,7 @@ def test_an_unknown_language_is_not_guessed(name: str) -> None:
 
 
 def test_headings_leave_the_first_two_levels_to_the_page() -> None:
-    assert render("# a\n\n## b\n\n###### c").split("\n")[:3] == ["<h3>a</h3>", "<h4>b</h4>", "<h6>c</h6>"]
+    assert render("# a\n\n## b\n\n###### c").split("\n")[:3] == ["<h3>a</h3>", "<h3>b</h3>", "<h6>c</h6>"]
 
 
 def test_nothing_gets_an_id() -> None:

@@ -81,7 +81,7 @@ async def test_an_address_where_nobody_listens_is_tried_three_times(upstream: Up
 @pytest.mark.parametrize("model", ["silent", "stall-before"])
 async def test_a_first_token_that_does_not_come_is_a_timeout(upstream: Upstream, model: str) -> None:
     began = time.monotonic()
-    error = await failure(target(upstream, model, replace(QUICK, connect=0.05, first_token=0.1)))
+    error = await failure(target(upstream, model, replace(QUICK, first_token=0.15)))
     assert error.kind is ErrorKind.TIMEOUT
     assert 0.14 < time.monotonic() - began < 0.6
     assert len(upstream.asked(model)) == 1
