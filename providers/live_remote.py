@@ -90,7 +90,7 @@ class Post:
     async def open(self) -> None:
         async with self._opening:
             if not self.channel:
-                # With the prefix of all consumers: channels_redis reads one list a process, and only that of one prefix.
+                # The prefix of all consumers: channels_redis reads one list a process, that of one prefix.
                 self.channel = await self.layer.new_channel()
                 self.begin(self._listen())
                 self.begin(self._renew())
