@@ -1,6 +1,8 @@
 """The ASGI application: pages and API by Django, WebSockets by Channels."""
 
+import asyncio
 import os
+import sys
 from typing import Any, cast
 
 from django.core.asgi import get_asgi_application
@@ -14,9 +16,27 @@ from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E40
 from django.urls import path  # noqa: E402
 
 from battles.consumers import BattleConsumer  # noqa: E402
+from providers.live import interrupt_all  # noqa: E402
 
 # Django's types know no ASGI applications in a path.
 websocket_routes: list[Any] = [path("ws/battles/<uuid:battle_id>/", cast(Any, BattleConsumer.as_asgi()))]
+
+
+def save_before_shutdown() -> None:
+    """Let daphne wait until what is being written is stored. It has no lifespan events, so its reactor is asked;
+    under another server there is no reactor, and an answer keeps what was saved on the way."""
+    reactor = sys.modules.get("twisted.internet.reactor")
+    if reactor is None:
+        return
+    from twisted.internet.defer import Deferred
+
+    def save() -> Any:
+        return Deferred.fromFuture(asyncio.ensure_future(interrupt_all()))
+
+    cast(Any, reactor).addSystemEventTrigger("before", "shutdown", save)
+
+
+save_before_shutdown()
 
 application = ProtocolTypeRouter(
     {

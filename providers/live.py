@@ -15,7 +15,7 @@ from providers.live_types import Block, Delta, Ended, GenerationRecord, LiveView
 
 __all__ = [
     "Block", "Delta", "Ended", "GenerationRecord", "LiveView", "Reasoning", "Save", "Update", "Viewer",
-    "alive", "attach", "detach", "start", "stop", "wait",
+    "alive", "attach", "detach", "interrupt_all", "start", "stop", "wait",
 ]  # fmt: skip
 
 _here: dict[UUID, LiveGeneration] = {}
@@ -55,6 +55,14 @@ async def stop(id: UUID) -> bool:
         generation.stop()
         return True
     return await live_remote.stop(id)
+
+
+async def interrupt_all() -> None:
+    """End all that is written in this process, with the text so far; for a server that is being shut down."""
+    generations = list(_here.values())
+    for generation in generations:
+        generation.stop("interrupted")
+    await asyncio.gather(*(generation.ended.wait() for generation in generations))
 
 
 async def wait(id: UUID) -> None:

@@ -73,7 +73,8 @@ class LiveGeneration:
         self._began_at = datetime.now(UTC)
         self._first_token_ms: int | None = None
         self._task: asyncio.Task[None] | None = None
-        self._has_begun = self._is_stopped = False
+        self._has_begun = False
+        self._stopped_as = ""
 
     # --- viewers ---
 
@@ -93,8 +94,9 @@ class LiveGeneration:
     def begin(self) -> None:
         self._task = spawn(self._run())
 
-    def stop(self) -> None:
-        self._is_stopped = True
+    def stop(self, status: str = "stopped") -> None:
+        """End it with the text so far; `status` is "interrupted" where nobody wanted it to end."""
+        self._stopped_as = status
         if self._task and self._has_begun:  # else its first step would be cancelled away, and with it the record
             self._task.cancel()
 
@@ -102,13 +104,13 @@ class LiveGeneration:
         """Never raises: every end is a record."""
         self._has_begun = True
         try:
-            if self._is_stopped:
+            if self._stopped_as:
                 raise asyncio.CancelledError
             finished = await self._stream()
         except ProviderError as error:
             record = self._record("failed", error_kind=error.kind.value, error_message=error.detail)
         except asyncio.CancelledError:
-            record = self._record("stopped" if self._is_stopped else "interrupted")
+            record = self._record(self._stopped_as or "interrupted")
         except Exception as error:  # a defect of ours must still end the answer, and be seen
             logger.exception("Generation %s failed", self.id)
             record = self._record("failed", error_kind=ErrorKind.UPSTREAM.value, error_message=repr(error))

@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.request
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import urlsplit, urlunsplit
@@ -49,6 +49,13 @@ class Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+    def twin(self) -> "Server":
+        """A second web process on the same data; they share what Redis shares."""
+        port = free_port()
+        address = f"http://127.0.0.1:{port}"
+        process = _daphne(self.environment, address)
+        return replace(self, url=address, process=process)
 
     def start_again(self) -> None:
         """The same data, a new process."""
