@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 OWNED = timedelta(seconds=30)
 RENEWED = timedelta(seconds=8)
-ANSWERED = timedelta(seconds=3)
+ANSWERED = timedelta(seconds=2)
 AGAIN_SECONDS = 1.0  # after the channel layer failed
 DELIVERY_ATTEMPTS = 10  # then the viewer's process counts as gone
 MISSED_LOOKS = 2  # so often an owner must be missing: the first time, its last update may be on the way
@@ -237,7 +237,9 @@ async def attach(id: UUID, viewer: Viewer) -> LiveView | None:
         async with asyncio.timeout(ANSWERED.total_seconds()):
             await remote.ready.wait()
     except TimeoutError:
+        # Dead most likely. One that is only slow renews its claim, and its last save makes everything right.
         logger.warning("The owner of generation %s did not answer", id)
+        await cache.adelete(_name(id))
     finally:
         if remote.view is None:
             await post.forget(remote)
