@@ -16,6 +16,7 @@ from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E40
 from django.urls import path  # noqa: E402
 
 from battles.consumers import BattleConsumer  # noqa: E402
+from common.origin import SameOrigin  # noqa: E402
 from providers.live import interrupt_all  # noqa: E402
 
 # Django's types know no ASGI applications in a path.
@@ -41,6 +42,6 @@ save_before_shutdown()
 application = ProtocolTypeRouter(
     {
         "http": django_application,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_routes))),
+        "websocket": AllowedHostsOriginValidator(SameOrigin(AuthMiddlewareStack(URLRouter(websocket_routes)))),
     }
 )

@@ -123,6 +123,7 @@ if REDIS_URL:
             "KEY_PREFIX": "tourney",
         }
     }
+    CACHES["html"] = CACHES["default"] | {"KEY_PREFIX": "tourney-html"}
     CHANNEL_LAYERS = {
         "default": {
             "BACKEND": "channels_redis.core.RedisChannelLayer",
@@ -140,7 +141,13 @@ else:
             "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
             "LOCATION": "tourney",
             "OPTIONS": {"MAX_ENTRIES": 20_000},
-        }
+        },
+        # Apart, so that large pages never drive out limits and locks.
+        "html": {
+            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+            "LOCATION": "html",
+            "OPTIONS": {"MAX_ENTRIES": 2_000},
+        },
     }
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 2000}}}
 

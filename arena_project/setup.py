@@ -3,6 +3,7 @@
 import hashlib
 import io
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from django.conf import settings
@@ -29,9 +30,12 @@ def database_migrate(say: Say) -> bool:
     return True
 
 
-def finish() -> str:
-    """Do what a web server may already run beside; return the first login link, empty where none is needed."""
-    leftovers_clear()
+def finish(began_at: datetime) -> str:
+    """Do what a web server may already run beside; return the first login link, empty where none is needed.
+
+    `began_at` is when this start began.
+    """
+    leftovers_clear(began_at)
     data_seed()
     return first_login_link()
 
@@ -77,12 +81,14 @@ def static_fingerprint() -> str:
     return digest.hexdigest()
 
 
-def leftovers_clear() -> None:
-    """Mark what a dead server left under way as interrupted, and have the leaderboard made if it is out of date."""
+def leftovers_clear(began_at: datetime) -> None:
+    """Mark what a dead server left under way as interrupted, and have the leaderboard made if it is out of date.
+
+    What was asked after `began_at` is the new server's own.
+    """
     # Late, because they load what the web server loads at the same time on another core.
     from battles.services import responses_sweep
     from leaderboard.services import snapshot_request
 
-    # Should an answer have begun in this very moment, its own end corrects what is written here.
-    responses_sweep(at_start=True)
+    responses_sweep(before=began_at)
     snapshot_request()

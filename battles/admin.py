@@ -1,24 +1,9 @@
-"""Battles in the admin: to look at and to take out of history; what people said is never edited."""
-
-from typing import Any
+"""Battles in the admin, to look at: what people and models said is never edited. Only prompt sets are."""
 
 from django.contrib import admin
-from django.http import HttpRequest
 
-from battles.models import Battle, Preference, Prompt, PromptSet, Response, Side, Turn
-
-
-class ReadOnly:
-    """Mixed into an admin class: to look at only."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+from battles.models import Battle, Preference, Prompt, PromptSet, Reaction, Response, Side, Turn
+from common.admin import ReadOnly
 
 
 class PromptInline(admin.TabularInline):
@@ -80,3 +65,11 @@ class PreferenceAdmin(ReadOnly, admin.ModelAdmin):
     list_filter = ["choice", "created_at"]
     list_select_related = ["battle", "voter", "winner"]
     search_fields = ["battle__id", "voter__username"]
+
+
+@admin.register(Reaction)
+class ReactionAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ["response", "user", "value", "created_at"]
+    list_filter = ["value", "created_at"]
+    list_select_related = ["response", "user"]
+    search_fields = ["response__id", "user__username"]

@@ -8,7 +8,7 @@ from uuid import UUID
 from asgiref.sync import async_to_sync
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -31,6 +31,7 @@ from battles.serializers import (
     TurnIn,
 )
 from common.api import Pagination
+from common.openapi import Problem
 
 T = TypeVar("T")
 
@@ -83,7 +84,11 @@ class BattlesView(Idempotent, APIView):
         page = paginator.paginate_queryset(battles, request, view=self) or []
         return paginator.get_paginated_response(BattleRowOut([state.battle_row(b) for b in page], many=True).data)
 
-    @extend_schema(operation_id="battles_create", request=BattleIn, responses={201: BattleOut})
+    @extend_schema(
+        operation_id="battles_create",
+        request=BattleIn,
+        responses={201: BattleOut, 503: OpenApiResponse(Problem, "Fewer than two models can be reached.")},
+    )
     def post(self, request: Request) -> Response:
         """Start a battle. Both sides begin to answer at once, whether or not anybody listens."""
         given = BattleIn(data=request.data)
@@ -114,6 +119,16 @@ class BattleView(APIView):
         """Take it out of your history. Its vote still counts."""
         services.battle_delete(battle_id=battle_id, owner=_user(request))
         return Response(status=204)
+
+
+class RestoreView(APIView):
+    required_scopes = Scope.RUN
+
+    @extend_schema(operation_id="battles_restore", request=None, responses=BattleOut)
+    def post(self, request: Request, battle_id: UUID) -> Response:
+        """Undo the deletion."""
+        services.battle_restore(battle_id=battle_id, owner=_user(request))
+        return Response(_whole(request, battle_id))
 
 
 class TurnsView(Idempotent, APIView):

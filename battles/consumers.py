@@ -1,10 +1,13 @@
 """The WebSocket of a battle. It never streams inside `receive`: it follows live generations and passes frames on."""
 
 import asyncio
+import logging
 from typing import Any, cast
 from uuid import UUID
 
+from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from battles import events, generation, services
@@ -15,13 +18,12 @@ from common.database import in_database_thread
 from common.errors import NotFound, TooMany, TourneyError
 from common.limits import TokenBucket
 
+logger = logging.getLogger(__name__)
+
 FRAMES_AT_ONCE = 20
 FRAMES_A_SECOND = 5.0
-# A reader that lags this many frames behind is cut off; it reconnects and gets a snapshot.
-BACKLOG_MAX = 2_000
 CLOSE_LOGGED_OUT = 4401
 CLOSE_NOT_YOURS = 4404
-CLOSE_TOO_SLOW = 4408
 
 
 class BattleConsumer(AsyncWebsocketConsumer):
@@ -47,19 +49,28 @@ class BattleConsumer(AsyncWebsocketConsumer):
             return
         self.sender = asyncio.create_task(self._send_all())
 
+    async def dispatch(self, message: Any) -> None:
+        """Without closing the database connection first, as Channels would: see `in_database_thread`."""
+        await getattr(self, get_handler_name(message))(message)
+
     async def disconnect(self, code: int) -> None:
-        await self.channel_layer.group_discard(group_of(self.battle_id), self.channel_name)
-        await self.feed.close()
         if self.sender:
             self.sender.cancel()
+        await self.feed.close()
+        await self.channel_layer.group_discard(group_of(self.battle_id), self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self.sender is None:  # being closed: this battle is not this person's
+            return
         try:
             if not self.bucket.take():
                 raise TooMany
             await self._handle(events.parse(text_data or ""))
         except TourneyError as error:
             self.put(events.Refused(error.code, str(error)))
+        except Exception:  # a defect or a lost database must not cost the reader the stream of answers
+            logger.exception("A frame on battle %s failed", self.battle_id)
+            self.put(events.Refused("defect", _("Something broke on our side. Nothing was lost; try again.")))
 
     async def battle_changed(self, message: dict[str, Any]) -> None:
         """Another window, or a program, changed this battle."""
@@ -76,9 +87,6 @@ class BattleConsumer(AsyncWebsocketConsumer):
     async def _send_all(self) -> None:
         while True:
             frame = await self.outbox.get()
-            if self.outbox.qsize() > BACKLOG_MAX:
-                await self.close(code=CLOSE_TOO_SLOW)
-                return
             await self.send(text_data=events.encode(frame))
 
     async def _handle(self, frame: events.ClientFrame) -> None:

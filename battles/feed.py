@@ -6,13 +6,18 @@ generations, and touches the database only when something begins or ends, never 
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 from uuid import UUID
+
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from battles import blinding, events, selectors, services, state
 from battles.models import Battle, Response
+from common.aio import spawn
 from common.database import in_database_thread
+from common.errors import NotFound
 from providers import live
 from providers.live import Block, Delta, Ended, LiveView, Reasoning, Update
 
@@ -42,6 +47,7 @@ class BattleFeed:
         self._answered: set[int] = set()  # ids of the sides that have an answer in some turn
         self._attached: set[UUID] = set()
         self._held: list[Update] | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Send the snapshot and follow what is being written. Raises NotFound. Called again, it starts anew."""
@@ -65,10 +71,10 @@ class BattleFeed:
 
     async def follow_attempt(self, battle: Battle, response: Response) -> None:
         """A fresh attempt has begun on one side of the last turn."""
-        others = [r for r in self._responses.values() if r.side_id != response.side_id]
-        await live_detach(self._attached, self._on_update)
-        views = await self._follow(battle, [*others, response])
-        view = views.get(response.id)
+        self._held = []
+        others = {id: other for id, other in self._responses.items() if other.side_id != response.side_id}
+        self._battle, self._responses = battle, others | {response.id: response}
+        view = (await self._attach([response])).get(response.id)
         self._send(events.Waiting(response.side.label, state.response_state(battle, response, view)))
         self._release()
 
@@ -84,13 +90,13 @@ class BattleFeed:
         """Read the battle and attach to what is live. What is stored as live but nobody writes is read once more,
         since it may have ended in between, and then marked as interrupted."""
         await self.close()
-        for _ in range(RECHECKS):
+        for look in range(RECHECKS + 1):
             battle = await in_database_thread(selectors.battle_whole)(battle_id=self.battle_id, viewer=self.viewer)
             last = list(battle.turns.all())[-1:]
             responses = [response for turn in last for response in turn.responses.all()]
             views = await self._attach(responses)
             lost = [response for response in responses if response.is_live and response.id not in views]
-            if not lost:
+            if not lost or look == RECHECKS:
                 break
             await self.close()
             if not await in_database_thread(services.responses_sweep)(responses=lost):
@@ -145,10 +151,8 @@ class BattleFeed:
 
     def _ended(self, response: Response, update: Ended) -> None:
         assert self._battle is not None
-        for name in ("status", "text", "reasoning", "error_kind", "latency_ms", "first_token_ms"):
-            setattr(response, name, getattr(update.record, name))
-        for name in ("input_tokens", "output_tokens", "cost"):
-            setattr(response, name, getattr(update.record, name))
+        for field in fields(update.record):
+            setattr(response, field.name, getattr(update.record, field.name))
         if response.is_answer:
             self._answered.add(response.side_id)
         can_vote = self._can_vote()
@@ -156,9 +160,20 @@ class BattleFeed:
         if response.status in (Response.Status.FAILED, Response.Status.INTERRUPTED):
             kind, message = blinding.failure_shown(self._battle, response)
             self._send(events.Failed(side, kind, message, can_vote))
+            if response.attempt > 1:
+                self._looking = spawn(self._look_again(response))
         else:
             metrics = blinding.metrics_shown(self._battle, response)
             self._send(events.Finished(side, response.status, update.html, response.text, metrics, can_vote))
+
+    async def _look_again(self, failed: Response) -> None:
+        """A further attempt has failed: the earlier one stands again, if it was an answer."""
+        try:
+            await self.open()
+        except NotFound:
+            return
+        if failed.id not in self._responses:
+            self._send(events.Refused("attempt_failed", _("The new attempt failed, so the earlier answer stands.")))
 
     def _can_vote(self) -> bool:
         """The rule of `selectors.is_votable`, from what was seen here."""

@@ -72,6 +72,7 @@ class Battle(models.Model):
     category = models.CharField(max_length=16, choices=Category.choices, default=Category.GENERAL)
     system_prompt = models.TextField(blank=True)
     share_token = models.CharField(max_length=32, unique=True, null=True, blank=True, editable=False)
+    shared_turns = models.PositiveIntegerField(default=0, editable=False, help_text=_("How many the link shows."))
     created_at = models.DateTimeField(auto_now_add=True)
     revealed_at = models.DateTimeField(null=True, blank=True)
     deleted_at = models.DateTimeField(null=True, blank=True)

@@ -11,6 +11,7 @@ from battles.models import Battle, Preference, Prompt, Reaction, Response, Side,
 from common.errors import NotFound
 
 SUGGESTIONS = 6
+QUERY_MAX_CHARACTERS = 200
 
 
 def _whole(battles: QuerySet[Battle], viewer: User | None) -> QuerySet[Battle]:
@@ -31,7 +32,9 @@ def battle_whole(*, battle_id: UUID, viewer: User) -> Battle:
 
     Raises NotFound where there is none, it is deleted, or it is somebody else's.
     """
-    battle = _whole(Battle.objects.kept().filter(owner=viewer), viewer).filter(pk=battle_id).first()
+    # An open socket must not outlive the account, so its state is read each time.
+    own = Battle.objects.kept().filter(owner=viewer, owner__is_active=True)
+    battle = _whole(own, viewer).filter(pk=battle_id).first()
     if battle is None:
         raise NotFound
     return battle
@@ -47,6 +50,7 @@ def battle_shared(*, token: str) -> Battle:
 
 def battles_of(*, owner: User, query: str = "") -> QuerySet[Battle]:
     """A person's battles, newest first, each with `first_prompt`; `query` is searched in all prompts."""
+    query = query.replace("\0", "").strip()[:QUERY_MAX_CHARACTERS]  # PostgreSQL takes no NUL
     battles = Battle.objects.kept().filter(owner=owner)
     if query:
         battles = battles.filter(pk__in=Turn.objects.filter(prompt__icontains=query).values("battle"))

@@ -7,7 +7,7 @@ transaction has ended.
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import SystemRandom
 from uuid import UUID
 
@@ -127,7 +127,7 @@ def turn_begin(*, battle_id: UUID, owner: User, prompt: str) -> BegunTurn:
     hit(f"turns:{owner.pk}", limit=settings.BATTLES_PER_HOUR, seconds=3600)
     battle = _battle_locked(battle_id=battle_id, owner=owner)
     turns = list(battle.turns.all())
-    _refuse_while_answering(turns[-1:])
+    _refuse_while_answering(response for turn in turns[-1:] for response in turn.responses.all())
     sides = list(battle.sides.all())
     if not all(_is_playable(side.model) for side in sides):
         raise SideGone
@@ -156,8 +156,7 @@ def response_regenerate(*, battle_id: UUID, owner: User, label: str) -> tuple[Ba
     previous = standing.get(label)
     if previous is None:
         raise NotFound("There is no answer on this side to write anew.")
-    if previous.is_live and previous.id in live.alive([previous.id]):
-        raise StillAnswering
+    _refuse_while_answering([previous])
     if any(turns[-1].number <= preference.turns for preference in battle.preferences.all()):
         raise AlreadyJudged
     if not _is_playable(previous.side.model):
@@ -180,8 +179,8 @@ def _is_playable(model: LanguageModel) -> bool:
     return model.status == LanguageModel.Status.ACTIVE and model.endpoint.is_enabled
 
 
-def _refuse_while_answering(turns: Iterable[Turn]) -> None:
-    pending = [response for turn in turns for response in turn.responses.all() if response.is_live]
+def _refuse_while_answering(responses: Iterable[Response]) -> None:
+    pending = [response for response in responses if response.is_live]
     if pending and responses_sweep(responses=pending) < len(pending):
         raise StillAnswering
 
@@ -189,27 +188,43 @@ def _refuse_while_answering(turns: Iterable[Turn]) -> None:
 # --- What generations report -----------------------------------------------------------------------------
 
 
+@transaction.atomic
 def response_save(*, response_id: UUID, record: GenerationRecord) -> None:
     """Store how far a generation is, or how it ended."""
     Response.objects.filter(pk=response_id).update(**asdict(record))
+    if record.status in (Response.Status.FAILED, Response.Status.INTERRUPTED):
+        _earlier_attempts_stand([response_id])
 
 
-def responses_sweep(*, responses: Iterable[Response] | None = None, at_start: bool = False) -> int:
+def _earlier_attempts_stand(failed: Iterable[UUID]) -> None:
+    """Where a further attempt came to nothing, the last attempt that was an answer stands again."""
+    for response in Response.objects.filter(pk__in=failed, attempt__gt=1, is_current=True):
+        earlier = Response.objects.filter(turn=response.turn_id, side=response.side_id, attempt__lt=response.attempt)
+        answers = [attempt for attempt in earlier.order_by("-attempt") if attempt.is_answer]
+        if answers:
+            Response.objects.filter(pk=response.pk).update(is_current=False)
+            Response.objects.filter(pk=answers[0].pk).update(is_current=True)
+
+
+@transaction.atomic
+def responses_sweep(*, responses: Iterable[Response] | None = None, before: datetime | None = None) -> int:
     """Mark responses that nobody writes any more as interrupted, with the text that was saved; return how many.
 
-    Without `responses`: all that are stored as live. `at_start` says that no server runs yet, so that none is spared
-    for being young.
+    Without `responses`: all that are stored as live. Those begun after `before` are spared; by default that is a
+    moment ago, since they may not have reached their generation yet.
     """
     if responses is None:
         responses = Response.objects.filter(status__in=Response.LIVE)
-    horizon = timezone.now() - (timedelta() if at_start else ORPHAN_AFTER)
-    ids = {r.id for r in responses if r.is_live and (r.started_at is None or r.started_at <= horizon)}
+    before = before or timezone.now() - ORPHAN_AFTER
+    ids = {r.id for r in responses if r.is_live and (r.started_at is None or r.started_at <= before)}
     orphans = ids - live.alive(ids)
     if not orphans:
         return 0
-    return Response.objects.filter(pk__in=orphans, status__in=Response.LIVE).update(
+    count = Response.objects.filter(pk__in=orphans, status__in=Response.LIVE).update(
         status=Response.Status.INTERRUPTED, finished_at=timezone.now()
     )
+    _earlier_attempts_stand(orphans)
+    return count
 
 
 # --- Judge -----------------------------------------------------------------------------------------------
@@ -290,15 +305,16 @@ def reaction_set(*, battle_id: UUID, user: User, response_id: UUID, value: str |
 
 @transaction.atomic
 def battle_share(*, battle_id: UUID, owner: User) -> Battle:
-    """Give the battle a link that anybody may open; the same one each time. Raises NotFound, NotRevealed."""
+    """Give the battle a link that anybody may open; the same one each time. It shows the turns that there are now,
+    and not those that are asked later. Raises NotFound, NotRevealed."""
     battle = Battle.objects.select_for_update().kept().filter(pk=battle_id, owner=owner).first()
     if battle is None:
         raise NotFound
     if battle.revealed_at is None:
         raise NotRevealed
-    if not battle.share_token:
-        battle.share_token = secrets.token_urlsafe(16)
-        battle.save(update_fields=["share_token"])
+    battle.share_token = battle.share_token or secrets.token_urlsafe(16)
+    battle.shared_turns = battle.turns.count()
+    battle.save(update_fields=["share_token", "shared_turns"])
     return battle
 
 

@@ -10,5 +10,5 @@ urlpatterns = [
     path("battles/<uuid:battle_id>/delete/", views.delete, name="delete"),
     path("battles/<uuid:battle_id>/restore/", views.restore, name="restore"),
     path("history/", views.history, name="history"),
-    path("s/<str:token>/", views.shared, name="shared"),
+    path("s/<slug:token>/", views.shared, name="shared"),
 ]

@@ -57,7 +57,7 @@ def detail(request: HttpRequest, battle_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def history(request: HttpRequest) -> HttpResponse:
-    query = request.GET.get("q", "").strip().replace("\0", "")[:200]
+    query = request.GET.get("q", "").replace("\0", "").strip()
     battles = selectors.battles_of(owner=cast(User, request.user), query=query)
     page = Paginator(battles, BATTLES_A_PAGE).get_page(request.GET.get("page"))
     rows = [state.battle_row(battle) for battle in page.object_list]
@@ -92,6 +92,8 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
         battle = selectors.battle_shared(token=token)
     except NotFound as error:
         raise Http404 from error
-    response = render(request, "battles/shared.html", {"state": state.battle_state(battle)})
+    shown = state.battle_state(battle)
+    shown["turns"] = shown["turns"][: battle.shared_turns]
+    response = render(request, "battles/shared.html", {"state": shown})
     response.headers["X-Robots-Tag"] = "noindex"
     return response

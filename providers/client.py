@@ -28,7 +28,12 @@ WAIT_FIRST_SECONDS = 0.3
 WAIT_MAX_SECONDS = 10.0
 # No model writes that much; without a bound a broken upstream could fill the memory.
 ANSWER_MAX_CHARACTERS = 5_000_000
-PASSING = frozenset({ErrorKind.CONNECTION, ErrorKind.RATE_LIMIT, ErrorKind.UPSTREAM})
+PASSING = frozenset({ErrorKind.CONNECTION, ErrorKind.RATE_LIMIT, ErrorKind.TIMEOUT, ErrorKind.UPSTREAM})
+
+
+class OutOfPatience(ProviderError):
+    """One of our own timeouts ran out. Not tried again: a person would wait as long once more, and a service that is
+    busy would get the same work twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +106,14 @@ async def _next(stream: AsyncIterator[Event], seconds: float, until: float) -> E
         async with asyncio.timeout_at(min(asyncio.get_running_loop().time() + seconds, until)):
             return await anext(stream)
     except TimeoutError as error:
-        raise ProviderError(ErrorKind.TIMEOUT, f"nothing came for {seconds:g} s, or all in all too late") from error
+        raise OutOfPatience(ErrorKind.TIMEOUT, f"nothing came for {seconds:g} s, or all in all too late") from error
     except StopAsyncIteration:
         raise ProviderError(ErrorKind.CONNECTION, "the stream ended without an end") from None
 
 
 def _wait_before_retry(error: Exception) -> bool | float:
     """Whether to try again: False, True after the usual wait, or the seconds that the upstream asked for."""
-    if not isinstance(error, ProviderError) or error.kind not in PASSING:
+    if not isinstance(error, ProviderError) or isinstance(error, OutOfPatience) or error.kind not in PASSING:
         return False
     if error.retry_after is None:
         return True

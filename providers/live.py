@@ -77,8 +77,10 @@ async def wait(id: UUID) -> None:
             ended.set()
 
     if await attach(id, viewer):
-        await ended.wait()
-        await detach(id, viewer)
+        try:
+            await ended.wait()
+        finally:
+            await detach(id, viewer)
 
 
 def alive(ids: Iterable[UUID]) -> set[UUID]:

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from uuid import UUID
 
+from django.utils.html import escape
+
 from common.aio import spawn
 from common.markdown import BlockStream
 from providers.adapters.base import (
@@ -168,14 +170,25 @@ class LiveGeneration:
                 self._viewers.discard(viewer)
 
     async def _end(self, record: GenerationRecord) -> None:
-        self._flush()
+        try:
+            self._flush()
+        except Exception:  # a defect in rendering must cost neither the answer nor its end
+            logger.exception("The last piece of generation %s could not be rendered", self.id)
         if self._saving:  # never two at once: an older record must not be written over a newer one
             await self._saving
         await self._store(record, SAVE_ATTEMPTS)
         self._on_saved(self.id)
-        self._tell(Ended(self.id, self._blocks.finish() if record.text else "", record))
+        self._tell(Ended(self.id, self._rendered(record.text), record))
         self._viewers.clear()
         self.ended.set()
+
+    def _rendered(self, text: str) -> str:
+        """The whole answer as HTML; as plain text where it cannot be rendered."""
+        try:
+            return self._blocks.finish() if text else ""
+        except Exception:
+            logger.exception("Generation %s could not be rendered", self.id)
+            return f"<pre>{escape(text)}</pre>"
 
     async def _store(self, record: GenerationRecord, attempts: int = 1) -> None:
         for attempt in range(1, attempts + 1):

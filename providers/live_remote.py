@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 OWNED = timedelta(seconds=30)
 RENEWED = timedelta(seconds=8)
-ANSWERED = timedelta(seconds=2)
+ANSWERED = timedelta(seconds=4)
 AGAIN_SECONDS = 1.0  # after the channel layer failed
 DELIVERY_ATTEMPTS = 10  # then the viewer's process counts as gone
 MISSED_LOOKS = 2  # so often an owner must be missing: the first time, its last update may be on the way

@@ -19,7 +19,8 @@ def target_for(model: LanguageModel) -> Target:
         kind=endpoint.kind,
         base_url=endpoint.base_url,
         upstream_id=model.upstream_id,
-        api_key=os.environ.get(endpoint.api_key_variable, "") if endpoint.api_key_variable else "",
+        # Stripped, because a key that was read from a file often ends with a line feed.
+        api_key=os.environ.get(endpoint.api_key_variable, "").strip() if endpoint.api_key_variable else "",
         system_prompt=model.system_prompt,
         sampling=Sampling(temperature=model.temperature, top_p=model.top_p, max_tokens=model.max_tokens),
         timeouts=Timeouts(

@@ -78,6 +78,9 @@ class OpenAIAdapter:
     async def stream(
         self, target: Target, messages: Sequence[Message], sampling: Sampling
     ) -> AsyncGenerator[Event, None]:
+        if not (target.api_key.isascii() and target.api_key.isprintable()):
+            # Said here, because the error of whoever writes the header would repeat the key.
+            raise ProviderError(ErrorKind.AUTH, "the key holds a character that no header can carry")
         try:
             async with aclosing(await self._post(target, _body(target, messages, sampling))) as response:
                 if "text/event-stream" not in response.headers.get("content-type", ""):
@@ -94,6 +97,10 @@ class OpenAIAdapter:
             raise ProviderError(ErrorKind.TIMEOUT, repr(error)) from error
         except (openai.APIConnectionError, httpx2.TransportError, httpx2.InvalidURL, httpx2.DecodingError) as error:
             raise ProviderError(ErrorKind.CONNECTION, repr(error.__cause__ or error)) from error
+        except (OverflowError, ExceptionGroup) as error:  # what anyio raises for a port over 65535
+            raise ProviderError(ErrorKind.CONNECTION, repr(error)) from error
+        except UnicodeEncodeError as error:  # half of a surrogate pair
+            raise ProviderError(ErrorKind.BAD_REQUEST, "a message holds a character that UTF-8 cannot carry") from error
         except openai.OpenAIError as error:
             raise ProviderError(ErrorKind.UPSTREAM, repr(error)) from error
 
@@ -221,7 +228,7 @@ def _status_error(error: openai.APIStatusError) -> ProviderError:
 def _kind(status: int, detail: str) -> ErrorKind:
     if status in (401, 403):
         return ErrorKind.AUTH
-    if status == 429:
+    if status in (409, 429):  # 409: somebody else is asking for the same; it passes, as the client's own retries say
         return ErrorKind.RATE_LIMIT
     if status in (408, 504):
         return ErrorKind.TIMEOUT

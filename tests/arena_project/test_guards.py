@@ -27,7 +27,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 PUBLIC = {
     "": 200,
     "leaderboard/": 200,
-    "s/<str:token>/": 404,  # for who has the token
+    "s/<slug:token>/": 404,  # for who has the token
     "account/link/<str:uid>/<str:token>/": 410,  # for who has the link
     "account/login/": 200,
     "account/logout/": 302,  # to the start page

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.test import Client
@@ -12,6 +13,8 @@ from rest_framework.test import APIClient
 from battles import services, state
 from battles.models import Battle, Response
 from battles.selectors import battle_whole
+from providers import live
+from providers.live import LiveView, Viewer
 from providers.models import LanguageModel
 from tests import factories
 
@@ -46,10 +49,17 @@ def _tells(content: str) -> list[str]:
     return [clue for clue in clues if clue in content.lower()]
 
 
+async def _streaming(id: UUID, viewer: Viewer) -> LiveView:
+    """As if this process was writing it."""
+    return LiveView(id, "streaming", "Half an ans", "", "Half an ans", "")
+
+
 @pytest.fixture(params=[Response.Status.FINISHED, Response.Status.FAILED, Response.Status.STREAMING])
 def battle(request: pytest.FixtureRequest, contenders: list[LanguageModel]) -> Battle:
     """A blind battle before the vote, with figures and errors that must not be seen."""
     row = factories.battle(models=contenders, status=request.param)
+    if request.param == Response.Status.STREAMING:
+        request.getfixturevalue("monkeypatch").setattr(live, "attach", _streaming)
     Response.objects.update(
         latency_ms=987654,
         first_token_ms=31337,
@@ -86,6 +96,8 @@ def test_no_address_that_takes_a_battles_id_tells_a_model(battle: Battle) -> Non
     client.force_login(battle.owner)
     urls = _urls_of_a_battle(battle)
     assert len(urls) > 8
+    page = client.get(reverse("battles:detail", args=[battle.id])).content.decode()
+    assert ("Half an ans" in page) is (Response.objects.first().status == "streaming")  # type: ignore[union-attr]
     for url in [*urls, reverse("battles:history"), "/api/v1/battles/"]:
         if url.endswith(("/delete/", "/restore/")):
             continue

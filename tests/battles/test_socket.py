@@ -231,6 +231,59 @@ def test_prompts_and_votes_in_mid_answer_are_refused_and_cost_nothing(person: Pe
         window.send("stop")
 
 
+def test_regenerating_one_side_costs_the_other_nothing(person: Person) -> None:
+    battle = person.battle("slow", "steady")
+    with person.watch(battle["id"]) as window:
+        (steady,) = window.until_ended(1)
+        for _ in range(4):
+            window.send("regenerate", side=steady)
+            window.until("waiting")
+            window.until_ended(1)
+        ends = window.until_ended()
+        slow = "b" if steady == "a" else "a"
+        assert window.html_of(slow) + render(window.text_of(slow)) == ends[slow]["html"]
+
+
+def test_an_attempt_that_fails_gives_the_earlier_answer_back(person: Person) -> None:
+    battle = person.battle("answers-once", "steady", prompt="Once only?")
+    with person.watch(battle["id"]) as window:
+        ends = window.until_ended()
+        (side,) = [side for side, end in ends.items() if end["text"] != STEADY]
+        window.send("regenerate", side=side)
+        window.until("failed")
+        assert window.until("refused")["code"] == "attempt_failed"
+        assert window.ended[side]["text"] == ends[side]["text"]
+        window.send("preference", choice=side)
+        assert window.until("revealed")["battle"]["preference"]["choice"] == side
+
+
+def test_nothing_that_the_api_answers_before_the_vote_tells_a_model(person: Person) -> None:
+    battle = person.battle("steady", "other")
+    path = f"battles/{battle['id']}"
+    said = [json.dumps(battle)]
+    with person.watch(battle["id"]) as window:
+        window.until_ended()
+    status, stream = person.call_raw("POST", f"{path}/turns/", {"prompt": "And?"}, Accept="text/event-stream")
+    frames = [json.loads(line.removeprefix("data: ")) for line in stream.splitlines() if line]
+    assert status == 200
+    assert frames[0]["type"] == "snapshot"
+    assert sum(frame["type"] in ("finished", "failed") for frame in frames) == 2
+    said.append(stream)
+    for method, action, body in [
+        ("POST", "turns/", {"prompt": "And then?"}),
+        ("POST", "regenerate/", {"side": "a"}),
+        ("POST", "stop/", {}),
+        ("GET", "", None),
+        ("POST", "reactions/", {"response": battle["turns"][0]["responses"][0]["id"], "value": "like"}),
+        ("DELETE", "", None),
+        ("POST", "restore/", None),
+    ]:
+        status, text = person.call_raw(method, f"{path}/{action}", body)
+        assert status in (200, 201, 204), text
+        said.append(text)
+    assert not _tells(" ".join(said))
+
+
 def test_what_one_window_does_the_other_sees(person: Person) -> None:
     battle = person.battle("steady", "other")
     with person.watch(battle["id"]) as one, person.watch(battle["id"]) as two:
@@ -261,8 +314,9 @@ def test_nobody_else_gets_a_socket(person: Person, server: Server) -> None:
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 4401
     cookie = {"Cookie": f"{server.cookie_name}={person.account.session_key}"}
-    with pytest.raises(InvalidStatus, match="403"):
-        connect(address, origin="https://evil.example.org", additional_headers=cookie, legacy=True)  # type: ignore[arg-type]
+    for origin in ("https://evil.example.org", "http://127.0.0.1:1", "http://localhost:8000", "null"):
+        with pytest.raises(InvalidStatus, match="403"):
+            connect(address, origin=origin, additional_headers=cookie, legacy=True)  # type: ignore[arg-type]
 
 
 def test_every_script_of_the_upstream_ends_in_a_stored_state(person: Person) -> None:

@@ -191,6 +191,17 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Once:
+    """Answers the first request of each last message, and refuses every further one."""
+
+    async def play(self, call: Call) -> None:
+        if call.request.repeat:
+            await Failure("400 Bad Request", "has said it already").play(call)
+        else:
+            await Answer(PLAIN).play(call)
+
+
+@dataclass(frozen=True)
 class Raw:
     """A body as it is, with status 200."""
 
@@ -250,6 +261,7 @@ SCRIPTS: dict[str, Script] = {
     "too-long-400": Failure("400 Bad Request", "exceeded the context length"),
     "filtered-400": Failure("400 Bad Request", "has a content policy"),
     "fails-once": Failure("400 Bad Request", "did not like it", every=2),
+    "answers-once": Once(),
     "html": Raw(b"<!doctype html><title>Zebrafish-9000 at Quokka Cloud</title><p>Please log in.", "text/html"),
     "rubbish": Raw(b"data: Zebrafish-9000 at Quokka Cloud says moo\n\n"),
     "error-in-stream": Answer(STEADY, limit=5, ending="error"),

@@ -1,10 +1,12 @@
 import asyncio
 import sys
+from datetime import datetime
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.utils import timezone
 
 from arena_project import checks, setup
 from arena_project.supervisor import Program, Supervisor
@@ -29,16 +31,17 @@ class Command(BaseCommand):
         is_new = setup.database_migrate(self.stdout.write)
         setup.static_collect(self.stdout.write)
         endpoint_reachability_set(slug=EMBEDDED_SLUG, reachable=False)
-        link = setup.finish() if is_new else None
+        began_at = timezone.now()
+        link = setup.finish(began_at) if is_new else None
         supervisor = Supervisor(programs())
         with lock:
-            sys.exit(asyncio.run(supervisor.run(on_ready=lambda: ready(supervisor, link))))
+            sys.exit(asyncio.run(supervisor.run(on_ready=lambda: ready(supervisor, began_at, link))))
 
 
-async def ready(supervisor: Supervisor, link: str | None) -> None:
+async def ready(supervisor: Supervisor, began_at: datetime, link: str | None) -> None:
     """Finish the start, say where Tourney is, then look for models that are here already."""
     if link is None:
-        link = await sync_to_async(setup.finish)()
+        link = await sync_to_async(setup.finish)(began_at)
     announce(supervisor, link)
     for discovery in await sync_to_async(discoveries_update)():
         supervisor.say(f"Found {discovery.name}. {discovery.what} {discovery.how}")
