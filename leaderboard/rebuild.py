@@ -1,4 +1,4 @@
-"""Makes a snapshot: reads the comparisons, asks the statistics, stores the answer. Called through the services."""
+"""Makes a snapshot: reads the comparisons, asks the statistics, has the answer stored. Called through the services."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.db import transaction
 from django.db.models import (
     BigIntegerField,
     Case,
@@ -26,9 +25,9 @@ from django.db.models import (
     Value,
     When,
 )
-from django.db.models.functions import TruncDate
 
 from leaderboard.models import Comparison, ComparisonQuerySet, Rating, Snapshot
+from leaderboard.saving import snapshot_save
 from leaderboard.statistics import bradley_terry, elo
 from leaderboard.statistics.ranks import ranks
 from leaderboard.statistics.types import BASE, BOTH_BAD, MEAN, SCALE, TIE, A, B, Counts, Floats
@@ -55,9 +54,10 @@ CODES: dict[str, int] = {
 # What the first model of a comparison gets. Both bad is not a game.
 SCORES = {A: 1.0, B: 0.0, TIE: 0.5, BOTH_BAD: nan}
 
-# Recent snapshots are all kept; of the older the last of each day, as history.
-SNAPSHOTS_KEPT = 200
 CHUNK_ROWS = 20_000
+
+# How often a rebuild starts over because others were faster; each time one of them has made progress.
+ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,41 +84,45 @@ class Evidence:
 def snapshot_rebuild() -> Snapshot | None:
     """Make a snapshot of all blind comparisons that count; None where nothing has changed since the last one.
 
-    Reads without a transaction, so that votes are not held up meanwhile, and writes in a short one.
+    Reads without a transaction, so that votes are not held up meanwhile, and writes in a short one. Whoever finds then
+    that another rebuild has saved in between starts over: perhaps the other has read votes that this one has not.
     """
-    started = perf_counter()
-    previous = Snapshot.objects.defer("pairs").order_by("-id").first()
-    evidence = read_evidence()
-    if previous is None:
-        if not evidence.comparisons:
+    for attempt in range(1, ATTEMPTS + 1):
+        started = perf_counter()
+        previous = Snapshot.objects.defer("pairs").order_by("-id").first()
+        evidence = read_evidence()
+        if is_covered(evidence, previous):
             return None
-    elif (
-        (previous.comparisons, previous.id_sum, previous.last_comparison_id)
+        online = play(evidence, previous)
+        voters, first_at, last_at = read_circumstances()
+        snapshot = Snapshot(
+            parameters=PARAMETERS,
+            pairs=pairs_of(evidence),
+            comparisons=evidence.comparisons,
+            voters=voters,
+            first_at=first_at,
+            last_at=last_at,
+            last_comparison_id=evidence.last_id,
+            id_sum=evidence.id_sum,
+            code_version=settings.VERSION,
+        )
+        rows = judge(evidence, online, snapshot)
+        snapshot.seconds = perf_counter() - started
+        if snapshot_save(snapshot, rows, previous=previous, is_last_attempt=attempt == ATTEMPTS):
+            return snapshot
+    return None
+
+
+def is_covered(evidence: Evidence, newest: Snapshot | None) -> bool:
+    """Whether a snapshot of this evidence would say what the newest one says."""
+    if newest is None:
+        return not evidence.comparisons
+    return (
+        (newest.comparisons, newest.id_sum, newest.last_comparison_id)
         == (evidence.comparisons, evidence.id_sum, evidence.last_id)
-        and previous.parameters == PARAMETERS
-        and previous.code_version == settings.VERSION
-    ):
-        return None
-    online = play(evidence, previous)
-    voters, first_at, last_at = read_circumstances()
-    snapshot = Snapshot(
-        parameters=PARAMETERS,
-        pairs=pairs_of(evidence),
-        comparisons=evidence.comparisons,
-        voters=voters,
-        first_at=first_at,
-        last_at=last_at,
-        last_comparison_id=evidence.last_id,
-        id_sum=evidence.id_sum,
-        code_version=settings.VERSION,
+        and newest.parameters == PARAMETERS
+        and newest.code_version == settings.VERSION
     )
-    rows = judge(evidence, online, snapshot)
-    snapshot.seconds = perf_counter() - started
-    with transaction.atomic():
-        snapshot.save()
-        Rating.objects.bulk_create(rows)
-        snapshots_prune(newest=snapshot)
-    return snapshot
 
 
 def read_evidence() -> Evidence:
@@ -281,14 +285,3 @@ def pairs_of(evidence: Evidence) -> list[list[int]]:
     )
     table: list[list[int]] = np.column_stack([column.astype(np.int64) for column in columns]).tolist()
     return table
-
-
-def snapshots_prune(*, newest: Snapshot) -> None:
-    """Keep the last `SNAPSHOTS_KEPT` and the last of every earlier day; the table of pairs only in the newest."""
-    Snapshot.objects.filter(pk__lt=newest.pk).exclude(pairs=[]).update(pairs=[])
-    kept = Snapshot.objects.order_by("-id").values_list("pk", flat=True)[SNAPSHOTS_KEPT - 1 : SNAPSHOTS_KEPT].first()
-    if kept is None:
-        return
-    older = Snapshot.objects.filter(pk__lt=kept).order_by()
-    last_of_days = older.annotate(day=TruncDate("computed_at")).values("day").annotate(pk_last=Max("pk"))
-    older.exclude(pk__in=[row["pk_last"] for row in last_of_days]).delete()
