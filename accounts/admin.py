@@ -7,7 +7,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from accounts import services
-from accounts.models import ApiKey, User
+from accounts.models import ApiKey, IdempotentRequest, User
+from common.admin import ReadOnly
 
 
 @admin.register(User)
@@ -38,3 +39,11 @@ class ApiKeyAdmin(admin.ModelAdmin):
         for key in keys.select_related("user"):
             services.apikey_revoke(user=key.user, apikey_id=key.pk)
         self.message_user(request, _("The keys are revoked."), messages.SUCCESS)
+
+
+@admin.register(IdempotentRequest)
+class IdempotentRequestAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ["key", "user", "status", "created_at"]
+    list_filter = ["status", "created_at"]
+    list_select_related = ["user"]
+    search_fields = ["key", "user__username"]

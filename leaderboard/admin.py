@@ -3,32 +3,20 @@
 from typing import cast
 
 from django.contrib import admin, messages
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _g
 from django.utils.translation import gettext_lazy as _
 
+from common.admin import ReadOnly
 from leaderboard import services
 from leaderboard.models import Comparison, ComparisonQuerySet, Rating, Snapshot
 
 LEFT_OUT = "admin"
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows that programs write: nobody adds, changes or deletes them by hand."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-
 @admin.register(Comparison)
-class ComparisonAdmin(ReadOnlyAdmin):
+class ComparisonAdmin(ReadOnly, admin.ModelAdmin):
     list_display = [
         "id",
         "model_a",
@@ -70,14 +58,14 @@ class ComparisonAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Snapshot)
-class SnapshotAdmin(ReadOnlyAdmin):
+class SnapshotAdmin(ReadOnly, admin.ModelAdmin):
     list_display = ["id", "computed_at", "comparisons", "voters", "seconds", "code_version"]
     list_filter = ["computed_at"]
     exclude = ["pairs"]
 
 
 @admin.register(Rating)
-class RatingAdmin(ReadOnlyAdmin):
+class RatingAdmin(ReadOnly, admin.ModelAdmin):
     list_display = ["snapshot", "rank", "model", "rating", "rating_lower", "rating_upper", "elo", "comparisons"]
     list_filter = ["model"]
     list_select_related = ["snapshot", "model"]
