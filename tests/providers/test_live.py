@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from common.markdown import render
+from common.markdown import BlockStream, render
 from providers import live, live_generation
 from providers.adapters.base import Message, Target, Timeouts
 from providers.live import Block, Delta, Ended, GenerationRecord, LiveView, Reasoning, Update
@@ -300,6 +300,45 @@ async def test_a_defect_of_ours_ends_the_answer_too(
     await done(start(upstream, "steady", saves, kind="no-such-wire"))
     assert (saves.last.status, saves.last.error_kind) == ("failed", "upstream")
     assert "no-such-wire" in caplog.text
+
+
+async def test_an_answer_that_cannot_be_rendered_ends_as_plain_text(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: BlockStream) -> str:
+        raise RecursionError
+
+    monkeypatch.setattr(BlockStream, "finish", broken)
+    saves, screen = Saves(), Screen()
+    id = start(upstream, "hostile", saves)
+    screen.show(await live.attach(id, screen))
+    await done(id)
+    assert saves.last.status == "finished"
+    assert screen.ended is not None
+    assert screen.ended.html.startswith("<pre>")
+    assert "<script" not in screen.ended.html
+
+
+async def test_a_last_piece_that_cannot_be_rendered_is_stored_all_the_same(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_generation, "COALESCE_SECONDS", 60)  # all but the first piece is sent at the end
+    fed: list[str] = []
+
+    def broken(self: BlockStream, text: str) -> list[str]:
+        fed.append(text)
+        if len(fed) > 1:
+            raise RecursionError
+        return []
+
+    monkeypatch.setattr(BlockStream, "feed", broken)
+    saves, screen = Saves(), Screen()
+    id = start(upstream, "keepalive", saves)
+    screen.show(await live.attach(id, screen))
+    await done(id)
+    assert fed == ["One ", "two"]
+    assert saves.last.text == "One two"
+    assert screen.ended is not None
 
 
 # --- Saving ---

@@ -120,7 +120,36 @@ async def test_an_upstream_says_how_long_to_wait(upstream: Upstream) -> None:
     assert caught.value.retry_after == 0.05
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "nonsense", "ftp://127.0.0.1"])
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        ("409 Conflict", ErrorKind.RATE_LIMIT),
+        ("408 Request Timeout", ErrorKind.TIMEOUT),
+        ("504 Slow", ErrorKind.TIMEOUT),
+    ],
+)
+async def test_what_may_pass_is_told_from_what_was_wrong(status: str, kind: ErrorKind) -> None:
+    with Upstream({"passing": scripts.Failure(status)}) as upstream, pytest.raises(ProviderError) as caught:
+        await heard(upstream, "passing")
+    assert caught.value.kind is kind
+
+
+@pytest.mark.parametrize("key", ["very-secret\nX: y", "very-sécret", "very-secret\0"])
+async def test_a_key_that_no_header_can_carry_is_not_repeated(upstream: Upstream, key: str) -> None:
+    target = Target("openai", upstream.url, "steady", api_key=key)
+    with pytest.raises(ProviderError) as caught:
+        [event async for event in OpenAIAdapter().stream(target, PROMPT, Sampling())]
+    assert caught.value.kind is ErrorKind.AUTH
+    assert "cret" not in repr(caught.value)
+
+
+async def test_half_a_surrogate_pair_is_a_bad_request(upstream: Upstream) -> None:
+    with pytest.raises(ProviderError) as caught:
+        await heard(upstream, "echo", [Message("user", "a\ud800b")])
+    assert caught.value.kind is ErrorKind.BAD_REQUEST
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://127.0.0.1:99999/v1", "nonsense", "ftp://127.0.0.1"])
 async def test_an_address_where_nobody_answers_is_a_connection_error(url: str) -> None:
     with pytest.raises(ProviderError) as caught:
         [event async for event in OpenAIAdapter().stream(Target("openai", url, "steady"), PROMPT, Sampling())]
