@@ -14,7 +14,7 @@ run: $(RUN_STAMP)  ## start everything: web server, worker, embedded model (Ctrl
 	@exec $(BIN)/python manage.py run
 
 test: $(DEV_STAMP)  ## the tests, without those that need a browser
-	@$(BIN)/python -m pytest -n 2 -m "not browser and not schema"
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not schema"
 
 lint: $(DEV_STAMP)  ## format, types, layers, templates, migrations, API schema
 	@$(BIN)/python -m ruff format --check .

@@ -90,6 +90,7 @@ function show(frame) {
       ratingChange(state.id, (sides) => { state = { ...state, sides }; render(); });
       break;
     default:
+      vote.again();
       render();
       // The connection was lost between the prompt and its answer: it was taken all the same.
       if (frame.type === "snapshot" && asked === "prompt" && turn?.prompt === ask.text) ask.taken();

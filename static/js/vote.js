@@ -35,6 +35,11 @@ export class Vote {
     if (!this.isSent) this.error(this.form, this.words.offline);
   }
 
+  /** Nothing is under way: it was answered, or went down with its connection. */
+  again() {
+    this.isSent = false;
+  }
+
   /** The server did not take the vote. */
   refused(message) {
     this.isSent = false;
@@ -49,7 +54,7 @@ export class Vote {
 
   render(state) {
     const { preference } = state;
-    if (!state.can_vote) this.isSent = false;
+    if (!state.can_vote) this.again();
     this.form.hidden = Boolean(preference) || !state.can_vote;
     this.outcome.hidden = !preference;
     if (!preference) return;
