@@ -26,12 +26,14 @@ BATTLES_A_PAGE = 20
 @login_required
 @require_safe
 def new(request: HttpRequest) -> HttpResponse:
-    models = list(LanguageModel.objects.available().select_related("endpoint"))
+    active = list(LanguageModel.objects.active().select_related("endpoint"))
+    models = [model for model in active if model.endpoint.is_reachable]
     context = {
         "suggestions": selectors.suggestions(),
         "categories": Category.choices,
         "models": models,
         "available_count": len(models),
+        "away_count": len(active) - len(models),
         "limits": {"prompt_max": settings.PROMPT_MAX_CHARACTERS},
     }
     return render(request, "battles/new.html", context)
