@@ -21,7 +21,8 @@ def snapshot_save(
 ) -> bool:
     """Store the snapshot unless another was stored since `previous` was read; returns whether it was stored.
 
-    The last attempt gives way unless the other snapshot has fewer votes, or only older ones: a vote must not wait for the next.
+    The last attempt gives way unless the other snapshot has fewer votes, or only older ones: a vote must not wait for
+    the next.
     """
     if connection.vendor == "postgresql":
         # One at a time. There may be no row yet that could be locked; SQLite's transactions are one at a time anyway.

@@ -1,11 +1,16 @@
 """Endpoints and language models in the admin."""
 
+from typing import Any
+
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import QuerySet, URLField
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from providers.models import Endpoint, LanguageModel
+
+# What an address without a scheme means; the default of Django 6.
+HTTPS: dict[type[Any], dict[str, Any]] = {URLField: {"assume_scheme": "https"}}
 
 
 class LanguageModelInline(admin.TabularInline):
@@ -24,6 +29,7 @@ class EndpointAdmin(admin.ModelAdmin):
     prepopulated_fields = {"slug": ["name"]}
     readonly_fields = ["is_reachable", "checked_at", "created_at"]
     inlines = [LanguageModelInline]
+    formfield_overrides = HTTPS
 
 
 @admin.register(LanguageModel)
@@ -35,6 +41,7 @@ class LanguageModelAdmin(admin.ModelAdmin):
     prepopulated_fields = {"slug": ["name"]}
     readonly_fields = ["created_at"]
     actions = ["activate", "hide", "retire"]
+    formfield_overrides = HTTPS
 
     @admin.action(description=_("Activate: may be drawn and chosen"))
     def activate(self, request: HttpRequest, models: QuerySet[LanguageModel]) -> None:

@@ -5,6 +5,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from providers.adapters.base import ErrorKind, FinishReason
+from providers.validators import holds_no_secret_of_ours
 
 
 class Endpoint(models.Model):
@@ -18,7 +19,10 @@ class Endpoint(models.Model):
     kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.OPENAI)
     base_url = models.URLField(max_length=500, help_text=_("For example https://api.openai.com/v1"))
     api_key_variable = models.CharField(
-        max_length=100, blank=True, help_text=_("Name of the environment variable that holds the key; empty for none.")
+        max_length=100,
+        blank=True,
+        validators=[holds_no_secret_of_ours],
+        help_text=_("Name of the environment variable that holds the key; empty for none."),
     )
     connect_timeout = models.FloatField(default=10, validators=[MinValueValidator(0.1)], help_text=_("Seconds."))
     first_token_timeout = models.FloatField(default=60, validators=[MinValueValidator(0.1)], help_text=_("Seconds."))

@@ -4,6 +4,8 @@ import django.core.validators
 import django.db.models.deletion
 from django.db import migrations, models
 
+import providers.validators
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -25,6 +27,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="Name of the environment variable that holds the key; empty for none.",
                         max_length=100,
+                        validators=[providers.validators.holds_no_secret_of_ours],
                     ),
                 ),
                 (

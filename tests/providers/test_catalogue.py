@@ -1,12 +1,18 @@
 """Endpoints and language models: what a request needs of them, and those that come with Tourney."""
 
+from typing import Any
+
 import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client
+from django.urls import reverse
 from pytest_django import Settings
 
 from providers import selectors, services
 from providers.adapters.base import ErrorKind, Sampling, Timeouts
 from providers.errors import SENTENCES
 from providers.models import Endpoint, LanguageModel
+from tests import factories
 
 
 def test_a_target_has_all_that_a_request_needs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,6 +32,36 @@ def test_a_target_has_all_that_a_request_needs(monkeypatch: pytest.MonkeyPatch) 
 def test_an_endpoint_may_need_no_key(variable: str) -> None:
     model = LanguageModel(endpoint=Endpoint(base_url="http://127.0.0.1:1/v1", api_key_variable=variable))
     assert selectors.target_for(model).api_key == ""
+
+
+def test_a_key_may_end_with_a_line_feed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", "very-secret\n")
+    model = LanguageModel(endpoint=Endpoint(base_url="http://127.0.0.1:1/v1", api_key_variable="SOME_KEY"))
+    assert selectors.target_for(model).api_key == "very-secret"
+
+
+@pytest.mark.parametrize("variable", ["SECRET_KEY", "DATABASE_URL", "REDIS_URL", "BROKER_URL", "EMAIL_URL"])
+def test_a_secret_of_our_own_is_never_an_endpoints_key(variable: str) -> None:
+    endpoint = Endpoint(slug="theirs", name="Theirs", base_url="http://127.0.0.1:1/v1", api_key_variable=variable)
+    with pytest.raises(ValidationError, match=f"{variable} is Tourney's own"):
+        endpoint.clean_fields()
+    endpoint.api_key_variable = "OPENAI_API_KEY"
+    endpoint.clean_fields()
+
+
+@pytest.mark.django_db
+def test_the_admin_refuses_an_endpoint_whose_key_is_a_secret_of_our_own(client: Client) -> None:
+    client.force_login(factories.staff())
+    fields = {"slug": "theirs", "name": "Theirs", "kind": "openai", "base_url": "http://127.0.0.1:1/v1"}
+    timeouts = dict.fromkeys(("connect_timeout", "first_token_timeout", "idle_timeout", "total_timeout"), 5)
+    inline = {"language_models-TOTAL_FORMS": 0, "language_models-INITIAL_FORMS": 0}
+    form: dict[str, Any] = fields | timeouts | inline
+    add = reverse("admin:providers_endpoint_add")
+    answer = client.post(add, form | {"api_key_variable": "SECRET_KEY"})
+    assert "never sent" in answer.content.decode()
+    assert not Endpoint.objects.filter(slug="theirs").exists()
+    assert client.post(add, form | {"api_key_variable": "THEIR_KEY"}).status_code == 302
+    assert Endpoint.objects.get(slug="theirs").api_key_variable == "THEIR_KEY"
 
 
 def test_every_kind_of_failure_has_a_sentence() -> None:
