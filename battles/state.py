@@ -97,6 +97,7 @@ def battle_row(battle: Battle) -> dict[str, Any]:
         "id": str(battle.id),
         "mode": battle.mode,
         "category": battle.category,
+        "category_label": battle.get_category_display(),
         "created_at": battle.created_at,
         "is_revealed": is_revealed,
         "prompt": getattr(battle, "first_prompt", None) or "",
