@@ -15,6 +15,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_WITHIN_SECONDS = 30.0
+# Not a test worker's own, which is emptied after each test; servers side by side do not meet, for ids are unique.
+REDIS_DATABASE = 14
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ def start(folder: Path, *, upstream_url: str, accounts: int = 10, **variables: s
     }
     if url := environment.get("DATABASE_URL", "").strip():
         environment["DATABASE_URL"] = _database_beside(url)
+    if url := environment.get("REDIS_URL", "").strip():
+        environment["REDIS_URL"] = f"{url.rpartition('/')[0]}/{REDIS_DATABASE}"
     _run(["manage.py", "migrate", "--verbosity", "0"], environment)
     _run(["manage.py", "collectstatic", "--noinput", "--verbosity", "0"], environment)
     made = json.loads(_run(["-m", "tests.server_data", upstream_url, str(accounts)], environment))
