@@ -37,7 +37,7 @@ CLOSED = {
 WRITING = {
     "409": "This was done already, or is not possible now.",
     "413": "The request is too large.",
-    "415": "The body must be JSON.",
+    "415": "The body is of a type that is not taken here: nearly everywhere it must be JSON.",
 }
 
 
