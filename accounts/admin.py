@@ -15,7 +15,7 @@ from common.admin import ReadOnly
 class UserAdmin(BaseUserAdmin):
     list_display = ["username", "email", "is_staff", "is_active", "shares_data", "last_login", "date_joined"]
     list_filter = ["is_staff", "is_superuser", "is_active", "shares_data"]
-    fieldsets = [*(BaseUserAdmin.fieldsets or ()), (_("Data"), {"fields": ["shares_data"]})]
+    fieldsets = [*(BaseUserAdmin.fieldsets or ()), (_("Data"), {"fields": ["shares_data", "monthly_budget"]})]
 
 
 @admin.register(ApiKey)

@@ -30,3 +30,12 @@ class KeyReused(Conflict):
 class StillUnderWay(Conflict):
     code = "idempotency_in_progress"
     message = "The first request with this Idempotency-Key is still under way. Try again in a moment."
+
+
+class JobNotFound(NotFound):
+    message = "There is no such job among yours."
+
+
+class JobOver(Conflict):
+    code = "job_over"
+    message = "This job has ended already."

@@ -83,10 +83,28 @@ class Idempotent(APIView):
 
 def _fingerprint(request: Request) -> str:
     said = hashlib.sha256()
-    for part in (request.method, request.get_full_path(), request.content_type or ""):
+    kind, _, rest = (request.content_type or "").partition(";")
+    is_form = kind.strip().lower() == "multipart/form-data"
+    # Each sending of a form has another boundary, in its type and in its body.
+    for part in (request.method, request.get_full_path(), kind if is_form else f"{kind};{rest}"):
         said.update(str(part).encode() + b"\0")
+    if is_form:
+        return _with_form(said, request)
     # Django's own request keeps the body for DRF's parser, and refuses one that is too large.
     said.update(request._request.body)
+    return said.hexdigest()
+
+
+def _with_form(said: "hashlib._Hash", request: Request) -> str:
+    """The same for the same fields and files, however they were packed. Files may be larger than memory."""
+    for name, texts in sorted(request.POST.lists()):
+        said.update(repr((name, texts)).encode(errors="surrogatepass") + b"\0")
+    for name, files in sorted(request.FILES.lists()):
+        for file in files:
+            said.update(repr((name, file.size)).encode(errors="surrogatepass") + b"\0")
+            for piece in file.chunks():
+                said.update(piece)
+            file.seek(0)
     return said.hexdigest()
 
 

@@ -1,7 +1,10 @@
-"""Who asks: people, and the keys of their programs."""
+"""Who asks: people, the keys of their programs, their long work, and the log of what was done."""
+
+import uuid
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -14,6 +17,14 @@ class User(AbstractUser):
         _("share my battles"),
         default=True,
         help_text=_("Your prompts and votes may be part of exported data, without your name."),
+    )
+    monthly_budget = models.DecimalField(
+        max_digits=10,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text=_("US dollars a calendar month for models with a price. Empty: the setting USER_MONTHLY_BUDGET."),
     )
 
 
@@ -71,3 +82,80 @@ class IdempotentRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id}: {self.key}"
+
+
+class Job(models.Model):
+    """Long work that somebody asked for: an import, an export. It runs in a worker; this row says how far it is."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("Queued")
+        RUNNING = "running", _("Running")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
+
+    OVER = (State.DONE, State.FAILED, State.CANCELLED)
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="jobs")
+    kind = models.CharField(max_length=40, help_text=_("For example battles_import."))
+    parameters = models.JSONField(default=dict, blank=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    done = models.PositiveBigIntegerField(default=0, help_text=_("Rows or steps behind it."))
+    total = models.PositiveBigIntegerField(null=True, blank=True)
+    result = models.JSONField(default=dict, blank=True)
+    error = models.TextField(blank=True, help_text=_("What went wrong, in words for its owner."))
+    file = models.FileField(upload_to="jobs/%Y/%m/", blank=True, help_text=_("What it works on, or what it made."))
+    is_cancel_asked = models.BooleanField(default=False)
+    attempts = models.PositiveIntegerField(default=0)
+    beat_at = models.DateTimeField(null=True, editable=False, help_text=_("When its worker last said that it lives."))
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}: {self.state}"
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in self.OVER
+
+    @property
+    def title(self) -> str:
+        """What it is, for its owner: the parameter `title`, else its kind."""
+        return str(self.parameters.get("title") or self.kind.replace("_", " ").capitalize())
+
+    @property
+    def summary(self) -> str:
+        """What came of it, in the words of its work."""
+        return str(self.result.get("summary", ""))
+
+    @property
+    def remaining_seconds(self) -> int | None:
+        """Until its end at the rate so far; None while nobody can say."""
+        if self.state != self.State.RUNNING or not (self.total and self.done and self.started_at):
+            return None
+        rate = self.done / max((timezone.now() - self.started_at).total_seconds(), 0.001)
+        return round((self.total - self.done) / rate)
+
+
+class AuditEntry(models.Model):
+    """One thing that somebody did which others may want to know of. Only ever added."""
+
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    action = models.CharField(max_length=60, help_text=_("For example comparisons_exclude."))
+    subject = models.CharField(max_length=200, blank=True)
+    detail = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name_plural = _("audit log")
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.subject}"

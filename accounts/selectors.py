@@ -1,9 +1,13 @@
-"""Reads of people and keys."""
+"""Reads of people, keys and jobs."""
 
 import hashlib
 import secrets
+from uuid import UUID
 
-from accounts.models import ApiKey, User
+from django.db.models import QuerySet
+
+from accounts.errors import JobNotFound
+from accounts.models import ApiKey, Job, User
 
 KEY_START = "tny"
 
@@ -29,3 +33,24 @@ def apikey_find(key: str) -> ApiKey | None:
 def apikeys_of(user: User) -> list[ApiKey]:
     """A person's keys that still work, newest first."""
     return list(ApiKey.objects.usable().filter(user=user))
+
+
+def jobs_of(user: User) -> QuerySet[Job]:
+    """A person's jobs, newest first."""
+    return Job.objects.filter(owner=user).order_by("-created_at")
+
+
+def job_of(user: User, job_id: UUID | str) -> Job:
+    """One of the person's own jobs. Raises JobNotFound for any other."""
+    job = Job.objects.filter(owner=user, pk=job_id).first()
+    if job is None:
+        raise JobNotFound()
+    return job
+
+
+def job_with_file(user: User, job_id: UUID | str) -> Job:
+    """One of the person's own jobs that has made a file: `result["file"]` is its name. Raises JobNotFound."""
+    job = job_of(user, job_id)
+    if job.state != Job.State.DONE or not job.file or not job.result.get("file"):
+        raise JobNotFound("This job has made no file.")
+    return job

@@ -8,5 +8,7 @@ urlpatterns = [
     path("sharing/", views.sharing, name="sharing"),
     path("keys/", views.key_make, name="key_make"),
     path("keys/<int:key_id>/revoke/", views.key_revoke, name="key_revoke"),
+    path("jobs/", views.job_list, name="jobs"),
+    path("jobs/<uuid:job_id>/cancel/", views.job_cancel, name="job_cancel"),
     path("link/<str:uid>/<str:token>/", views.link, name="link"),
 ]

@@ -1,6 +1,7 @@
 """The account page and the log-in link. Sign-up, log-in and passwords are allauth's, with our templates."""
 
 from typing import cast
+from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth import login
@@ -11,11 +12,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts import selectors, services
-from accounts.errors import KeyNotFound, LinkExpired
+from accounts import jobs, selectors, services
+from accounts.errors import JobNotFound, JobOver, KeyNotFound, LinkExpired
 from accounts.forms import ApiKeyForm, SharingForm
 from accounts.models import User
 
+JOBS_SHOWN = 50
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -71,6 +73,25 @@ def key_revoke(request: HttpRequest, key_id: int) -> HttpResponseRedirect:
     except KeyNotFound as error:
         messages.error(request, str(error))
     return redirect("accounts:home")
+
+
+@login_required
+@require_GET
+@never_cache
+def job_list(request: HttpRequest) -> HttpResponse:
+    rows = list(selectors.jobs_of(cast(User, request.user))[:JOBS_SHOWN])
+    context = {"jobs": rows, "is_busy": any(not job.is_over for job in rows)}
+    return render(request, "accounts/jobs.html", context)
+
+
+@login_required
+@require_POST
+def job_cancel(request: HttpRequest, job_id: UUID) -> HttpResponseRedirect:
+    try:
+        jobs.job_cancel(owner=cast(User, request.user), job_id=job_id)
+    except (JobNotFound, JobOver) as error:
+        messages.error(request, str(error))
+    return redirect("accounts:jobs")
 
 
 @require_GET
