@@ -1,47 +1,46 @@
-"""Endpoints and language models in the admin."""
-
-from typing import Any
+"""Language models in the admin. Endpoints are in `endpoint_admin`, what was used in `usage_admin`."""
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet, URLField
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from providers.models import Endpoint, LanguageModel
+from providers.endpoint_admin import HTTPS, EndpointAdmin
+from providers.models import LanguageModel
+from providers.usage_admin import UsageAdmin
 
-# What an address without a scheme means; the default of Django 6.
-HTTPS: dict[type[Any], dict[str, Any]] = {URLField: {"assume_scheme": "https"}}
-
-
-class LanguageModelInline(admin.TabularInline):
-    model = LanguageModel
-    fields = ["name", "slug", "upstream_id", "status"]
-    prepopulated_fields = {"slug": ["name"]}
-    show_change_link = True
-    extra = 0
-
-
-@admin.register(Endpoint)
-class EndpointAdmin(admin.ModelAdmin):
-    list_display = ["name", "kind", "base_url", "is_enabled", "is_reachable", "checked_at"]
-    list_filter = ["kind", "is_enabled", "is_reachable"]
-    search_fields = ["name", "slug", "base_url"]
-    prepopulated_fields = {"slug": ["name"]}
-    readonly_fields = ["is_reachable", "checked_at", "created_at"]
-    inlines = [LanguageModelInline]
-    formfield_overrides = HTTPS
+__all__ = ["EndpointAdmin", "LanguageModelAdmin", "UsageAdmin"]
 
 
 @admin.register(LanguageModel)
 class LanguageModelAdmin(admin.ModelAdmin):
-    list_display = ["name", "slug", "endpoint", "organisation", "status", "sampling_weight", "created_at"]
+    list_display = ["name", "slug", "endpoint", "organisation", "status", "now", "sampling_weight", "created_at"]
     list_filter = ["status", "endpoint", "organisation", "is_reasoning"]
     list_select_related = ["endpoint"]
     search_fields = ["name", "slug", "upstream_id", "organisation"]
     prepopulated_fields = {"slug": ["name"]}
-    readonly_fields = ["created_at"]
-    actions = ["activate", "hide", "retire"]
+    readonly_fields = ["now", "failures_in_row", "resting_until", "created_at"]
+    actions = ["activate", "hide", "retire", "try_again"]
+    fieldsets = [
+        (None, {"fields": ["name", "slug", "endpoint", "upstream_id", "status", "sampling_weight", "tags"]}),
+        (_("About it"), {"fields": ["organisation", "licence", "url"]}),
+        (_("What it can"), {"fields": ["is_reasoning", "sees_images", "context_window", "quirks"]}),
+        (_("How it is asked"), {"fields": ["system_prompt", "temperature", "top_p", "max_tokens"]}),
+        (_("What it costs"), {"fields": ["input_price", "output_price"]}),
+        (_("How it fares"), {"fields": ["now", "failures_in_row", "resting_until", "created_at"]}),
+    ]
     formfield_overrides = HTTPS
+
+    @admin.display(description=_("Now"))
+    def now(self, model: LanguageModel) -> str:
+        if not model.is_active:
+            return str(_("Not offered"))
+        return model.away_because or str(_("Can be drawn"))
+
+    @admin.action(description=_("Try again now: end its rest after failures"))
+    def try_again(self, request: HttpRequest, models: QuerySet[LanguageModel]) -> None:
+        count = models.update(failures_in_row=0, resting_until=None)
+        messages.success(request, _("%(count)d models may be drawn again.") % {"count": count})
 
     @admin.action(description=_("Activate: may be drawn and chosen"))
     def activate(self, request: HttpRequest, models: QuerySet[LanguageModel]) -> None:

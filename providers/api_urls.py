@@ -2,4 +2,4 @@ from django.urls import path
 
 from providers import api
 
-urlpatterns = [path("models/", api.ModelsView.as_view(), name="api-models")]
+urlpatterns = [path("models/", api.ModelsView.as_view(), name="api_models")]

@@ -15,17 +15,17 @@ LOOK_SECONDS = 0.5
 NAMED_MAX = 5  # models that a sentence names
 
 SERVERS = {"Ollama": 11434, "vLLM": 8000, "LM Studio": 1234, "llama.cpp": 8080}
-# Variable, service, and the address at which it speaks the OpenAI wire.
+# Variable and service; both as in presets.yaml.
 KEYS = (
-    ("OPENAI_API_KEY", "OpenAI", "https://api.openai.com/v1"),
-    ("ANTHROPIC_API_KEY", "Anthropic", "https://api.anthropic.com/v1"),
-    ("GEMINI_API_KEY", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai"),
-    ("OPENROUTER_API_KEY", "OpenRouter", "https://openrouter.ai/api/v1"),
-    ("NVIDIA_API_KEY", "NVIDIA", "https://integrate.api.nvidia.com/v1"),
-    ("DEEPSEEK_API_KEY", "DeepSeek", "https://api.deepseek.com/v1"),
-    ("MISTRAL_API_KEY", "Mistral", "https://api.mistral.ai/v1"),
-    ("GROQ_API_KEY", "Groq", "https://api.groq.com/openai/v1"),
-    ("TOGETHER_API_KEY", "Together", "https://api.together.xyz/v1"),
+    ("OPENAI_API_KEY", "OpenAI"),
+    ("ANTHROPIC_API_KEY", "Anthropic"),
+    ("GEMINI_API_KEY", "Gemini"),
+    ("OPENROUTER_API_KEY", "OpenRouter"),
+    ("NVIDIA_API_KEY", "NVIDIA"),
+    ("DEEPSEEK_API_KEY", "DeepSeek"),
+    ("MISTRAL_API_KEY", "Mistral"),
+    ("GROQ_API_KEY", "Groq"),
+    ("TOGETHER_API_KEY", "Together"),
 )
 
 
@@ -71,14 +71,13 @@ def _server(name: str, port: int) -> Discovery | None:
     return Discovery(
         name=name,
         what=f"A server answers at {address}. " + (f"It offers {names}." if names else "It offers no model yet."),
-        how=f"Add an endpoint with the address {address} and no key, and a language model for each that may answer.",
+        how=f"The endpoint {name} is ready in the administration: enable it, and import its models.",
     )
 
 
-def _key(variable: str, service: str, address: str) -> Discovery:
+def _key(variable: str, service: str) -> Discovery:
     return Discovery(
         name=service,
         what=f"The environment holds a key in {variable}.",
-        how=f"Add an endpoint with the address {address} and {variable} as the name of the variable that holds its key,"
-        " and a language model for each that may answer.",
+        how=f"The ready endpoint {service} uses it: its models may be drawn, unless an administrator turned it off.",
     )

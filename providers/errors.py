@@ -1,5 +1,6 @@
 """What can go wrong with a model, in one sentence for each kind; none repeats the upstream's own words."""
 
+from common.errors import TourneyError
 from providers.adapters.base import ErrorKind
 
 SENTENCES: dict[ErrorKind, str] = {
@@ -13,3 +14,17 @@ SENTENCES: dict[ErrorKind, str] = {
     ErrorKind.UPSTREAM: "The service failed. Try again.",
     ErrorKind.CANCELLED: "The answer was stopped.",
 }
+
+
+class BudgetSpent(TourneyError):
+    """Said before anything is asked."""
+
+    code = "budget_spent"
+    status = 402
+    message = "The budget for this month is spent."
+
+
+class EndpointBudgetSpent(BudgetSpent):
+    """Tells something about a model: a blind battle must say it in other words."""
+
+    message = "The budget of one of these models is spent for this month. Choose others."

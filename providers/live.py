@@ -10,20 +10,48 @@ from uuid import UUID
 
 from providers import live_remote
 from providers.adapters.base import Message, Target
+from providers.kept_answers import KeptAnswer
 from providers.live_generation import LiveGeneration
-from providers.live_types import Block, Delta, Ended, GenerationRecord, LiveView, Reasoning, Save, Update, Viewer
+from providers.live_types import (
+    Block,
+    Delta,
+    Ended,
+    GenerationRecord,
+    Instead,
+    LiveView,
+    Reasoning,
+    Save,
+    Update,
+    Viewer,
+    Waiting,
+)
 
 __all__ = [
-    "Block", "Delta", "Ended", "GenerationRecord", "LiveView", "Reasoning", "Save", "Update", "Viewer",
+    "Block", "Delta", "Ended", "GenerationRecord", "Instead", "LiveView", "Reasoning", "Save", "Update", "Viewer",
+    "Waiting",
     "alive", "attach", "detach", "interrupt_all", "start", "stop", "wait",
 ]  # fmt: skip
 
 _here: dict[UUID, LiveGeneration] = {}
 
 
-def start(id: UUID, target: Target, messages: Sequence[Message], save: Save) -> None:
-    """Begin to write. `save` gets a record now and then, and at the end before the viewers hear of it."""
-    generation = LiveGeneration(id, target, messages, save, budget=lambda: len(_here), on_saved=_forget)
+def start(
+    id: UUID,
+    target: Target,
+    messages: Sequence[Message],
+    save: Save,
+    *,
+    instead: Instead | None = None,
+    kept: KeptAnswer | None = None,
+) -> None:
+    """Begin to write. `save` gets a record now and then, and at the end before the viewers hear of it.
+
+    `instead` may name somebody else to ask, as long as nothing has come; `kept` is an answer from the store, which is
+    played again in place of asking anybody.
+    """
+    generation = LiveGeneration(
+        id, target, messages, save, budget=lambda: len(_here), on_saved=_forget, instead=instead, kept=kept
+    )
     _here[id] = generation
     live_remote.announce(id, _here)
     generation.begin()

@@ -9,8 +9,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
-from datetime import UTC, datetime
-from decimal import Decimal
 from uuid import UUID
 
 from django.utils.html import escape
@@ -21,14 +19,29 @@ from providers.adapters.base import (
     ErrorKind,
     Finished,
     Message,
+    Opened,
     ProviderError,
+    Queued,
     ReasoningDelta,
     Target,
     TextDelta,
-    Usage,
 )
 from providers.client import stream_answer
-from providers.live_types import Block, Delta, Ended, GenerationRecord, LiveView, Reasoning, Save, Update, Viewer
+from providers.kept_answers import KeptAnswer, replay
+from providers.live_record import Recorder
+from providers.live_types import (
+    Block,
+    Delta,
+    Ended,
+    GenerationRecord,
+    Instead,
+    LiveView,
+    Reasoning,
+    Save,
+    Update,
+    Viewer,
+    Waiting,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +51,6 @@ COALESCE_SECONDS_A_GENERATION = 0.0006
 SAVE_SECONDS = 5.0
 SAVE_ATTEMPTS = 5  # at the end; the waits between them add up to 17 seconds
 SAVE_AGAIN_SECONDS = 0.2
-TOKENS_A_PRICE = 1_000_000
 
 
 class LiveGeneration:
@@ -54,6 +66,8 @@ class LiveGeneration:
         *,
         budget: Callable[[], int],
         on_saved: Callable[[UUID], None],
+        instead: Instead | None = None,
+        kept: KeptAnswer | None = None,
     ) -> None:
         self.id = id
         self.ended = asyncio.Event()
@@ -62,6 +76,10 @@ class LiveGeneration:
         self._save = save
         self._budget = budget
         self._on_saved = on_saved
+        self._instead = instead
+        self._kept = kept
+        self._recorder = Recorder(target, messages, is_cached=kept is not None)
+        self._place: int | None = None
         self._loop = asyncio.get_running_loop()
         self._viewers: set[Viewer] = set()
         self._text: list[str] = []
@@ -71,9 +89,7 @@ class LiveGeneration:
         self._blocks = BlockStream()
         self._flush_timer: asyncio.TimerHandle | None = None
         self._saving: asyncio.Task[None] | None = None
-        self._saved_at = self._began = time.monotonic()
-        self._began_at = datetime.now(UTC)
-        self._first_token_ms: int | None = None
+        self._saved_at = time.monotonic()
         self._task: asyncio.Task[None] | None = None
         self._has_begun = False
         self._stopped_as = ""
@@ -84,9 +100,9 @@ class LiveGeneration:
         """What there is by now; the viewer hears of everything after it."""
         self._flush()
         self._viewers.add(viewer)
-        status = "waiting" if self._first_token_ms is None else "streaming"
+        status = "streaming" if self._has_spoken else "waiting"
         text, reasoning = "".join(self._text), "".join(self._reasoning)
-        return LiveView(self.id, status, text, self._blocks.html, self._blocks.tail, reasoning)
+        return LiveView(self.id, status, text, self._blocks.html, self._blocks.tail, reasoning, self._place)
 
     def detach(self, viewer: Viewer) -> None:
         self._viewers.discard(viewer)
@@ -108,8 +124,9 @@ class LiveGeneration:
         try:
             if self._stopped_as:
                 raise asyncio.CancelledError
-            finished = await self._stream()
+            finished = await self._answer()
         except ProviderError as error:
+            self._recorder.note(error)
             record = self._record("failed", error_kind=error.kind.value, error_message=error.detail)
         except asyncio.CancelledError:
             record = self._record(self._stopped_as or "interrupted")
@@ -123,24 +140,55 @@ class LiveGeneration:
             with suppress(asyncio.CancelledError):
                 await asyncio.shield(ending)
 
+    @property
+    def _has_spoken(self) -> bool:
+        return self._recorder.first_token_ms is not None
+
+    async def _answer(self) -> Finished:
+        """Ask, and as long as nothing has come, perhaps somebody else."""
+        while True:
+            try:
+                return await self._stream()
+            except ProviderError as error:
+                other = None
+                if self._instead and not self._has_spoken:
+                    other = await self._instead(self.id, error)
+                if other is None:
+                    raise
+                self._target, self._messages = other
+                self._recorder.ask(self._target, self._messages)
+
     async def _stream(self) -> Finished:
-        async with aclosing(stream_answer(self._target, self._messages)) as events:
+        source = replay(self._kept) if self._kept else stream_answer(self._target, self._messages)
+        async with aclosing(source) as events:
             async for event in events:
-                if isinstance(event, TextDelta):
-                    self._text.append(event.text)
-                    self._new_text.append(event.text)
-                elif isinstance(event, ReasoningDelta):
-                    self._reasoning.append(event.text)
-                    self._new_reasoning.append(event.text)
-                else:
-                    return event
-                if self._first_token_ms is None:
-                    self._first_token_ms = self._elapsed_ms()
+                match event:
+                    case TextDelta():
+                        self._text.append(event.text)
+                        self._new_text.append(event.text)
+                    case ReasoningDelta():
+                        self._reasoning.append(event.text)
+                        self._new_reasoning.append(event.text)
+                    case Queued():
+                        self._wait_in_line(event.place or None)
+                        continue
+                    case Opened():
+                        self._recorder.note(event)
+                        continue
+                    case Finished():
+                        return event
+                if not self._has_spoken:
+                    self._recorder.token_came()
                     self._flush()
                 elif self._flush_timer is None:
                     wait = max(COALESCE_SECONDS, COALESCE_SECONDS_A_GENERATION * self._budget())
                     self._flush_timer = self._loop.call_later(wait, self._flush)
         raise ProviderError(ErrorKind.CONNECTION, "the stream ended without an end")
+
+    def _wait_in_line(self, place: int | None) -> None:
+        if place != self._place:
+            self._place = place
+            self._tell(Waiting(self.id, place))
 
     def _flush(self) -> None:
         """Send what has been gathered."""
@@ -204,46 +252,21 @@ class LiveGeneration:
 
     def _finished(self, finished: Finished) -> GenerationRecord:
         """An answer without anything to read is a failure: it cannot be judged."""
-        usage = finished.usage
+        self._recorder.note(finished)
         if not "".join(self._text).strip():
             return self._record(
-                "failed", usage, finished.reason.value, ErrorKind.UPSTREAM.value, "the model ended without any text"
+                "failed", finished.reason.value, ErrorKind.UPSTREAM.value, "the model ended without any text"
             )
-        return self._record("finished", usage, finished.reason.value)
+        return self._record("finished", finished.reason.value)
 
     def _record(
-        self,
-        status: str,
-        usage: Usage | None = None,
-        finish_reason: str = "",
-        error_kind: str = "",
-        error_message: str = "",
+        self, status: str, finish_reason: str = "", error_kind: str = "", error_message: str = ""
     ) -> GenerationRecord:
-        is_over = status != "streaming"
-        usage = usage or Usage()
-        return GenerationRecord(
-            status=status,
-            text="".join(self._text).replace("\0", "\ufffd"),  # PostgreSQL cannot hold a NUL
-            reasoning="".join(self._reasoning).replace("\0", "\ufffd"),
+        return self._recorder.record(
+            status,
+            "".join(self._text),
+            "".join(self._reasoning),
             finish_reason=finish_reason,
             error_kind=error_kind,
-            error_message=error_message.replace("\0", "\ufffd"),
-            latency_ms=self._elapsed_ms() if is_over else None,
-            first_token_ms=self._first_token_ms,
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cost=self._cost(usage),
-            started_at=self._began_at,
-            finished_at=datetime.now(UTC) if is_over else None,
+            error_message=error_message,
         )
-
-    def _cost(self, usage: Usage) -> Decimal | None:
-        """US dollars; None where a price or a count is not known."""
-        input_price, output_price = self._target.input_price, self._target.output_price
-        if input_price is None or output_price is None or usage.input_tokens is None or usage.output_tokens is None:
-            return None
-        total = input_price * usage.input_tokens + output_price * usage.output_tokens
-        return Decimal(str(round(total / TOKENS_A_PRICE, 8)))
-
-    def _elapsed_ms(self) -> int:
-        return round((time.monotonic() - self._began) * 1000)

@@ -18,7 +18,7 @@ from channels.layers import InMemoryChannelLayer, get_channel_layer
 from django.core.cache import cache
 
 from common.aio import PerLoop, spawn
-from providers.live_types import Block, Delta, Ended, GenerationRecord, LiveView, Reasoning, Update, Viewer
+from providers.live_types import Block, Delta, Ended, GenerationRecord, LiveView, Reasoning, Update, Viewer, Waiting
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class RemoteView:
             self.viewer(update)
 
 
-_UPDATES: dict[str, Any] = {"Delta": Delta, "Reasoning": Reasoning, "Block": Block, "Ended": Ended}
+_UPDATES: dict[str, Any] = {update.__name__: update for update in (Waiting, Delta, Reasoning, Block, Ended)}
 
 
 def is_needed() -> bool:

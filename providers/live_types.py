@@ -1,10 +1,13 @@
 """What a live generation tells its viewers and its owner. Frozen, and without any I/O."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
+
+from providers.adapters.base import Message, ProviderError, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +25,23 @@ class GenerationRecord:
     first_token_ms: int | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    reasoning_tokens: int | None = None
     cost: Decimal | None = None
+    messages_hash: str = ""
+    sampling: dict[str, Any] = field(default_factory=dict)
+    adapter: str = ""
+    code_version: str = ""
+    upstream_model: str = ""
+    request_id: str = ""
+    is_cached: bool = False
     started_at: datetime | None = None
     finished_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LiveView:
-    """All that a viewer needs who comes late: the finished blocks, the open text behind them, the reasoning."""
+    """All that a viewer needs who comes late: the finished blocks, the open text behind them, the reasoning, and the
+    place in line where it waits for one."""
 
     id: UUID
     status: str
@@ -37,6 +49,15 @@ class LiveView:
     html: str
     tail: str
     reasoning: str
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """It waits in line, as number `place`; None: not any more."""
+
+    id: UUID
+    place: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +92,8 @@ class Ended:
     record: GenerationRecord
 
 
-Update = Delta | Reasoning | Block | Ended
+Update = Waiting | Delta | Reasoning | Block | Ended
 Viewer = Callable[[Update], None]  # called on the event loop; must not block
 Save = Callable[[UUID, GenerationRecord], Awaitable[None]]
+# Asked when a generation failed before it had said a word: whom to ask instead, if anybody.
+Instead = Callable[[UUID, ProviderError], Awaitable[tuple[Target, Sequence[Message]] | None]]

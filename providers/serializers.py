@@ -1,8 +1,11 @@
-"""The shape of the catalogue in the API. System prompts and addresses are the operator's own."""
+"""The shapes of the catalogue and of usage in the API. System prompts and addresses are the operator's own."""
+
+from typing import Any
 
 from rest_framework import serializers
 
 from providers.models import LanguageModel
+from providers.usage_summary import Figures, ModelUse, UsageSummary
 
 
 class LanguageModelOut(serializers.ModelSerializer[LanguageModel]):
@@ -24,10 +27,49 @@ class LanguageModelOut(serializers.ModelSerializer[LanguageModel]):
             "endpoint_kind",
             "is_available",
             "is_reasoning",
+            "sees_images",
             "context_window",
             "input_price",
             "output_price",
         ]
 
     def get_is_available(self, model: LanguageModel) -> bool:
-        return model.endpoint.is_reachable
+        return model.is_available
+
+
+class FiguresOut(serializers.Serializer[Figures]):
+    requests = serializers.IntegerField(help_text="Answers asked for, with those that failed.")
+    failures = serializers.IntegerField()
+    cached = serializers.IntegerField(help_text="Answered from the store; these cost nothing.")
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    cost = serializers.FloatField(help_text="US dollars.")
+
+
+class ModelUseOut(serializers.Serializer[ModelUse]):
+    slug = serializers.CharField(source="model.slug")
+    name = serializers.CharField(source="model.name")
+    figures = FiguresOut()
+
+
+class DayUseOut(serializers.Serializer[Any]):
+    day = serializers.DateField()
+    figures = FiguresOut()
+
+
+class BudgetOut(serializers.Serializer[Any]):
+    limit = serializers.FloatField(help_text="US dollars a calendar month.")
+    is_low = serializers.BooleanField(help_text="Whether 80% are spent.")
+    is_spent = serializers.BooleanField(help_text="Whether nothing more is asked until `resets_at`.")
+    resets_at = serializers.DateTimeField()
+
+
+class UsageOut(serializers.Serializer[UsageSummary]):
+    today = FiguresOut()
+    month = FiguresOut()
+    budget = BudgetOut(allow_null=True, help_text="null where there is no limit.")
+    models = ModelUseOut(many=True, help_text="By cost.")
+    days = DayUseOut(many=True, help_text="Every day of this month so far.")
+    concealed = serializers.IntegerField(
+        help_text="Answers in blind battles without a vote; none of the figures holds them."
+    )

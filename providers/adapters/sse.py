@@ -2,6 +2,8 @@
 
 from collections.abc import AsyncIterator
 
+import msgspec
+
 # No provider sends an event that long; without a bound a broken upstream could fill the memory.
 EVENT_MAX_BYTES = 8_000_000
 
@@ -36,5 +38,15 @@ async def sse_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             raise EventTooLong
     if rest.startswith(b"data:"):
         data.append(rest[5:].strip())
-    if data:
-        yield b"\n".join(data)
+    last = b"\n".join(data)
+    # What was cut off within an event is no event: the connection was lost, and that is what should be said.
+    if last == b"[DONE]" or _is_json(last):
+        yield last
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True

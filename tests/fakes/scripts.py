@@ -62,10 +62,11 @@ class Request:
     """What was asked. `repeat` says how often this model got the same last message before."""
 
     model: str
-    messages: list[dict[str, str]]
+    messages: list[dict[str, Any]]
     sampling: dict[str, Any]
     repeat: int
     headers: dict[str, str]
+    path: str = ""
 
 
 Send = Callable[[bytes], Awaitable[None]]
@@ -226,12 +227,42 @@ class Silent:
         await asyncio.Event().wait()
 
 
+class Held:
+    """Answers a prompt once the test lets it: `release`."""
+
+    def __init__(self) -> None:
+        self._released: set[str] = set()
+
+    def release(self, prompt: str) -> None:
+        self._released.add(prompt)
+
+    async def play(self, call: Call) -> None:
+        while call.request.messages[-1]["content"] not in self._released:  # noqa: ASYNC110 set in another thread
+            await asyncio.sleep(0.01)
+        await Answer(PLAIN, seconds_a_token=0).play(call)
+
+
 @dataclass(frozen=True)
 class Echo:
     """Answers with the messages that it got, as JSON."""
 
     async def play(self, call: Call) -> None:
         await Answer(json.dumps(call.request.messages), seconds_a_token=0).play(call)
+
+
+@dataclass(frozen=True)
+class Eyes:
+    """Answers with how many images it got in each message of the user, and of which types: "2 images: png, jpeg"."""
+
+    async def play(self, call: Call) -> None:
+        said = [self._seen(message["content"]) for message in call.request.messages if message["role"] == "user"]
+        await Answer(". ".join(said) + ".", seconds_a_token=0.01).play(call)
+
+    def _seen(self, content: Any) -> str:
+        parts = content if isinstance(content, list) else []
+        urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+        kinds = [kind[1] for url in urls if (kind := re.match(r"data:image/(\w+);base64,[\w+/]+=*$", url))]
+        return f"{len(urls)} images: {', '.join(kinds)}"
 
 
 KEEPALIVE = (
@@ -241,6 +272,8 @@ KEEPALIVE = (
     b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}\r\n\r\n'
     b'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\r\n\r\ndata: [DONE]\r\n\r\n'
 )
+
+HELD = Held()
 
 SCRIPTS: dict[str, Script] = {
     "steady": Answer(STEADY),
@@ -254,9 +287,11 @@ SCRIPTS: dict[str, Script] = {
     "stall-after": Answer(STEADY, limit=3, ending="silence"),
     "dies": Answer(STEADY, limit=30, ending="reset"),
     "refuses-401": Failure("401 Unauthorized", "does not know this key"),
+    "refuses-first": Failure("401 Unauthorized", "does not know this key"),
     "missing-404": Failure("404 Not Found", "has no such model"),
     "busy-429": Failure("429 Too Many Requests", "is busy", retry_after="0.05", every=3),
     "always-429": Failure("429 Too Many Requests", "is busy", retry_after="0.05"),
+    "overloaded-529": Failure("529 Overloaded", "is overloaded", retry_after="0.05"),
     "broken-500": Failure("500 Internal Server Error", "fell over"),
     "too-long-400": Failure("400 Bad Request", "exceeded the context length"),
     "filtered-400": Failure("400 Bad Request", "has a content policy"),
@@ -272,4 +307,7 @@ SCRIPTS: dict[str, Script] = {
     "keepalive": Raw(KEEPALIVE),
     "silent": Silent(),
     "echo": Echo(),
+    "eyes": Eyes(),
+    "held": HELD,
+    "held-too": HELD,
 }

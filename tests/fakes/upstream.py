@@ -1,14 +1,16 @@
-"""An upstream that speaks the OpenAI wire on a real socket; tests/fakes/scripts.py says what each model does."""
+"""An upstream that speaks every wire on a real socket; tests/fakes/scripts.py says what each model does."""
 
 import asyncio
 import json
 import socket
 import struct
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-from tests.fakes.scripts import SCRIPTS, SECRETS, Call, Failure, Request, Script
+from tests.fakes import wires
+from tests.fakes.scripts import SCRIPTS, SECRETS, Call, Failure, Request, Script, Send
 
 __all__ = ["SCRIPTS", "SECRETS", "Request", "Upstream"]
 
@@ -40,6 +42,10 @@ class Upstream:
     ) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
+
+    def url_of(self, kind: str) -> str:
+        """The base address for a wire."""
+        return self.url + "beta" if kind == "gemini" else self.url
 
     def asked(self, model: str) -> list[Request]:
         return [request for request in self.requests if request.model == model]
@@ -96,9 +102,8 @@ class Upstream:
         if method == "GET":
             await send(self._get(path))
             return b""
-        request = self._request(json.loads(body), headers)
-        script = self.scripts.get(request.model, Failure("404 Not Found", "has no such model"))
-        playing = asyncio.create_task(script.play(Call(request, send, reset)))
+        call, script = self._call(path, headers, json.loads(body), send, reset)
+        playing = asyncio.create_task(script.play(call))
         gone = asyncio.create_task(reader.read(1))
         try:
             await asyncio.wait({playing, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -111,7 +116,19 @@ class Upstream:
             gone.cancel()
             await asyncio.gather(playing, gone, return_exceptions=True)
 
-    def _request(self, body: dict[str, Any], headers: dict[str, str]) -> Request:
+    def _call(
+        self, path: str, headers: dict[str, str], body: dict[str, Any], send: Send, reset: Callable[[], None]
+    ) -> tuple[Call, Script]:
+        """What is to be played, and for whom."""
+        try:
+            wire, asked = wires.asked(path, headers, body)
+        except wires.Refusal as refusal:
+            return Call(Request("", [], {}, 0, headers, path), send, reset), Failure(str(refusal), "does not take this")
+        request = self._request(asked, headers, path)
+        script = self.scripts.get(request.model, Failure("404 Not Found", "has no such model"))
+        return wires.call_for(wire, Call(request, send, reset)), script
+
+    def _request(self, body: dict[str, Any], headers: dict[str, str], path: str) -> Request:
         known = ("model", "messages", "stream", "stream_options")
         request = Request(
             model=body["model"],
@@ -121,13 +138,14 @@ class Upstream:
                 asked.messages[-1] == body["messages"][-1] for asked in self.requests if asked.model == body["model"]
             ),
             headers=headers,
+            path=path,
         )
         self.requests.append(request)
         return request
 
     def _get(self, path: str) -> bytes:
-        models = {"object": "list", "data": [{"id": name, "object": "model"} for name in self.scripts]}
-        known: dict[str, Any] = {"/v1/models": models, "/health": {"status": "ok"}}
+        path = path.partition("?")[0]
+        known: dict[str, Any] = {**wires.model_lists(list(self.scripts)), "/health": {"status": "ok"}}
         status = "200 OK" if path in known else "404 Not Found"
         body = json.dumps(known.get(path, {"error": {"message": "no such page"}})).encode()
         head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"

@@ -53,6 +53,7 @@ def test_a_secret_of_our_own_is_never_an_endpoints_key(variable: str) -> None:
 def test_the_admin_refuses_an_endpoint_whose_key_is_a_secret_of_our_own(client: Client) -> None:
     client.force_login(factories.staff())
     fields = {"slug": "theirs", "name": "Theirs", "kind": "openai", "base_url": "http://127.0.0.1:1/v1"}
+    fields |= {"cache_seconds": "0", "quirks": "{}"}
     timeouts = dict.fromkeys(("connect_timeout", "first_token_timeout", "idle_timeout", "total_timeout"), 5)
     inline = {"language_models-TOTAL_FORMS": 0, "language_models-INITIAL_FORMS": 0}
     form: dict[str, Any] = fields | timeouts | inline

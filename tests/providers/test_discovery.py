@@ -2,6 +2,7 @@
 
 from io import StringIO
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
@@ -9,6 +10,7 @@ from pytest_django import Settings
 
 from providers import discovery, selectors, services
 from providers.discovery import KEYS, SERVERS, Discovery, discover
+from providers.models import Endpoint
 from tests.fakes.upstream import Upstream
 
 
@@ -21,7 +23,7 @@ def var(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> 
     """A folder of its own, and a machine without servers and keys."""
     settings.VAR = tmp_path
     monkeypatch.setattr(discovery, "_server", lambda name, port: None)
-    for variable, _, _ in KEYS:
+    for variable, _ in KEYS:
         monkeypatch.delenv(variable, raising=False)
     return tmp_path
 
@@ -32,7 +34,7 @@ def test_a_server_on_this_machine_is_found_with_its_models() -> None:
     assert found.name == "Ollama"
     assert f"A server answers at {upstream.url}. It offers steady, other, slow" in found.what
     assert found.what.endswith(" and more.")
-    assert upstream.url in found.how
+    assert "The endpoint Ollama is ready in the administration" in found.how
 
 
 def test_our_own_ports_are_not_asked() -> None:
@@ -55,12 +57,11 @@ def test_a_closed_port_is_no_discovery() -> None:
 
 
 def test_keys_are_named_by_their_variable_and_never_shown() -> None:
-    found = discover(environment={variable: "very-secret" for variable, _, _ in KEYS}, servers={})
-    assert [each.name for each in found] == [service for _, service, _ in KEYS]
-    for each, (variable, _, address) in zip(found, KEYS, strict=True):
+    found = discover(environment={variable: "very-secret" for variable, _ in KEYS}, servers={})
+    assert [each.name for each in found] == [service for _, service in KEYS]
+    for each, (variable, service) in zip(found, KEYS, strict=True):
         assert variable in each.what
-        assert variable in each.how
-        assert address in each.how
+        assert f"ready endpoint {service} uses it:" in each.how
     assert "very-secret" not in repr(found)
 
 
@@ -89,6 +90,17 @@ def test_the_command_says_how_to_go_on(var: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(services, "discover", lambda **_: [Discovery("Ollama", "It is there.", "Add it.")])
     call_command("providers_discover", stdout=out)
     assert "Ollama: It is there.\n  Add it." in out.getvalue()
+
+
+@pytest.mark.django_db
+def test_all_that_is_found_has_a_ready_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, _ in KEYS:
+        monkeypatch.setenv(variable, "very-secret")
+    services.presets_seed()
+    ready = Endpoint.objects.values_list("api_key_variable", "name")
+    assert set(ready.filter(has_key=True)) == set(KEYS)
+    local = Endpoint.objects.filter(needs_key=False).exclude(slug="embedded")
+    assert {endpoint.name: urlsplit(endpoint.base_url).port for endpoint in local} == SERVERS
 
 
 def test_each_server_has_a_port_of_its_own() -> None:

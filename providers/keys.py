@@ -1,0 +1,79 @@
+"""Keys of endpoints: pasted ones are encrypted at rest, with a secret of its own that lies apart from the database."""
+
+import base64
+import logging
+import os
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+
+from providers.adapters.base import ErrorKind, ProviderError
+from providers.models import Endpoint
+
+log = logging.getLogger(__name__)
+
+PURPOSE = b"tourney endpoint keys 1"
+
+
+def _cipher() -> MultiFernet:
+    """Encrypts with the first secret, and decrypts with any."""
+    return MultiFernet([Fernet(_derived(secret)) for secret in settings.KEY_ENCRYPTION_SECRETS])
+
+
+def _derived(secret: str) -> bytes:
+    """A Fernet key from a secret of any length. Source: RFC 5869 (HKDF)."""
+    kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE)
+    return base64.urlsafe_b64encode(kdf.derive(secret.encode()))
+
+
+def key_of(endpoint: Endpoint) -> str:
+    """The pasted key, else the one in the named environment variable; empty for none.
+
+    Raises ProviderError of kind `auth` for a pasted key that the secret of this installation does not open.
+    """
+    if endpoint.encrypted_key:
+        try:
+            return _cipher().decrypt(endpoint.encrypted_key.encode()).decode()
+        except InvalidToken:
+            detail = "the stored key cannot be decrypted with KEY_ENCRYPTION_SECRETS; paste it again"
+            raise ProviderError(ErrorKind.AUTH, detail) from None
+    return _key_of_environment(endpoint)
+
+
+def endpoint_key_set(*, endpoint: Endpoint, key: str) -> None:
+    """Keep a pasted key, or forget the one there is with "". Saves the endpoint's key fields only."""
+    endpoint.encrypted_key = _cipher().encrypt(key.strip().encode()).decode() if key.strip() else ""
+    endpoint.has_key = _has_key(endpoint)
+    endpoint.save(update_fields=["encrypted_key", "has_key"])
+
+
+def keys_refresh() -> None:
+    """Note for every endpoint whether there is a key for it now: the environment may have changed."""
+    for endpoint in Endpoint.objects.all():
+        if endpoint.has_key != (has_key := _has_key(endpoint)):
+            Endpoint.objects.filter(pk=endpoint.pk).update(has_key=has_key)
+
+
+@transaction.atomic
+def keys_rotate() -> int:
+    """Encrypt every pasted key with the first of the secrets; return how many. All or none: raises ProviderError for
+    one that no secret opens."""
+    endpoints = Endpoint.objects.select_for_update().filter(~Q(encrypted_key=""))
+    for endpoint in endpoints:
+        key_of(endpoint)
+        endpoint.encrypted_key = _cipher().rotate(endpoint.encrypted_key.encode()).decode()
+        endpoint.save(update_fields=["encrypted_key"])
+    return len(endpoints)
+
+
+def _has_key(endpoint: Endpoint) -> bool:
+    return bool(endpoint.encrypted_key or _key_of_environment(endpoint))
+
+
+def _key_of_environment(endpoint: Endpoint) -> str:
+    # Stripped, because a key that was read from a file often ends with a line feed.
+    return os.environ.get(endpoint.api_key_variable, "").strip() if endpoint.api_key_variable else ""
