@@ -26,6 +26,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.ratings_bootstrap import bootstraps_compare
 from leaderboard.statistics import bradley_terry
 from leaderboard.statistics.types import POINTS, TIE, A, B, Counts, Floats, Integers
 
@@ -47,6 +48,9 @@ def main() -> int:
         help="A server to make a temporary database on, besides SQLite; several are possible. "
         f"By default {POSTGRESQL_URL} if it answers.",
     )
+    parser.add_argument(
+        "--arena-rank", metavar="PYTHON", help="An interpreter that has arena-rank, to measure it, too."
+    )
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
@@ -57,6 +61,9 @@ def main() -> int:
     console = Console()
     console.print(f"{options.rows:,} comparisons of {options.models} models; Python {platform.python_version()}")
     met = fits_compare(console, options.rows, options.models)
+    met &= bootstraps_compare(
+        console, votes(options.rows, options.models), options.models, arena_rank=options.arena_rank
+    )
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tourney-bench-")))
         urls = {"SQLite": f"sqlite:///{folder / 'ratings.sqlite3'}"}

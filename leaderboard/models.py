@@ -7,6 +7,52 @@ from django.utils.translation import gettext_lazy as _
 from providers.models import LanguageModel
 
 
+class Board(models.Model):
+    """A saved filter over the comparisons, with a leaderboard of its own. What is empty filters nothing.
+
+    The main board, slug `main`, is all blind votes of people on this server.
+    """
+
+    class Source(models.TextChoices):
+        PEOPLE = "battle", _("People, here")
+        JUDGES = "judge", _("Judge models")
+        IMPORTS = "import", _("Imported")
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=100)
+    description = models.TextField(blank=True)
+    is_public = models.BooleanField(default=True, help_text=_("Shown to everybody; else to administrators only."))
+    position = models.PositiveIntegerField(default=100, help_text=_("Place among the tabs, lowest first."))
+    blind_only = models.BooleanField(default=True, help_text=_("A name that is seen is judged with the answer."))
+    modes = models.JSONField(default=list, blank=True, help_text=_('For example ["blind", "lineup"]; empty for all.'))
+    sources = models.JSONField(
+        default=list, blank=True, help_text=_('Some of "battle", "judge" and "import"; empty for all.')
+    )
+    imported_as = models.SlugField(blank=True, help_text=_("Only what was imported into the board of this slug."))
+    category = models.CharField(max_length=32, blank=True)
+    language = models.CharField(max_length=16, blank=True)
+    since = models.DateTimeField(null=True, blank=True)
+    until = models.DateTimeField(null=True, blank=True)
+    group = models.ForeignKey(
+        "auth.Group",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text=_("Only votes of these people."),
+    )
+    minimum_comparisons = models.PositiveIntegerField(
+        default=30, help_text=_("Models with fewer are marked as preliminary.")
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["position", "name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class ComparisonQuerySet(models.QuerySet["Comparison"]):
     def counted(self) -> "ComparisonQuerySet":
         """Those that ratings are made of."""
@@ -36,10 +82,19 @@ class Comparison(models.Model):
     voter = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    judge = models.CharField(
+        max_length=100, blank=True, help_text=_("Who judged, if no user: a judge model, or an imported pseudonym.")
+    )
+    board = models.SlugField(blank=True, db_index=False, help_text=_("The board that it was imported into."))
+    mode = models.CharField(max_length=8, blank=True, help_text=_("How it was asked: blind, named, lineup."))
     is_blind = models.BooleanField(default=True)
     category = models.CharField(max_length=32, blank=True)
     language = models.CharField(max_length=16, blank=True)
     weight = models.FloatField(default=1)
+    style_length = models.FloatField(null=True, help_text=_("Length of a's answer less b's, by their sum: -1 to 1."))
+    style_headers = models.FloatField(null=True)
+    style_bold = models.FloatField(null=True)
+    style_lists = models.FloatField(null=True)
     exclusion = models.CharField(max_length=32, blank=True, help_text=_("Why it does not count; empty if it does."))
     created_at = models.DateTimeField()
 

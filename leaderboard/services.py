@@ -1,7 +1,7 @@
 """Every write of the leaderboard: comparisons come in, snapshots are made of them."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,19 +15,39 @@ from django.utils import timezone
 from leaderboard.errors import ComparisonInvalid
 from leaderboard.models import Comparison, ComparisonQuerySet
 from leaderboard.rebuild import snapshot_rebuild
+from leaderboard.replacing import comparisons_replaced
 
-__all__ = ["NewComparison", "comparisons_exclude", "comparisons_record", "snapshot_rebuild", "snapshot_request"]
+__all__ = [
+    "NewComparison",
+    "Style",
+    "comparisons_exclude",
+    "comparisons_record",
+    "snapshot_rebuild",
+    "snapshot_request",
+]
 
 log = logging.getLogger(__name__)
 
 REQUESTED = "leaderboard:snapshot_requested"
-# Rows of one INSERT: 12 columns each must stay below SQLite's 32,766 variables.
-BATCH = 2000
+# Rows of one INSERT: 19 columns each must stay below SQLite's 32,766 variables.
+BATCH = 1500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How the two answers differ in form: (a - b) / (a + b) of characters, headers, bold pieces and list items, each
+    from -1 to 1, 0 where neither has any. Source: LMSYS (2024), Does style matter?"""
+
+    length: float
+    headers: float
+    bold: float
+    lists: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewComparison:
-    """One judgement on two models that another app hands down. (source_kind, source_id, pair) identifies it."""
+    """One judgement on two models that another app hands down. (source_kind, source_id, pair) identifies it, and all
+    with one (source_kind, source_id) are one ballot. `model_a_id` is the one that was shown first."""
 
     model_a_id: int
     model_b_id: int
@@ -40,6 +60,11 @@ class NewComparison:
     language: str
     created_at: datetime
     weight: float = 1.0
+    judge: str = ""
+    board: str = ""
+    mode: str = ""
+    style: Style | None = None
+    exclusion: str = ""
 
 
 @transaction.atomic
@@ -49,32 +74,52 @@ def comparisons_record(*, comparisons: Sequence[NewComparison]) -> None:
     Recording the same judgement again changes nothing. Raises ComparisonInvalid, and stores none of them, if one is
     between a model and itself, has an unknown outcome or a weight that is not above 0.
     """
-    for comparison in comparisons:
-        if (
-            comparison.model_a_id == comparison.model_b_id
-            or comparison.outcome not in Comparison.Outcome.values
-            or not (isfinite(comparison.weight) and comparison.weight > 0)
-        ):
-            # ignore_conflicts would drop such a row without a word.
-            raise ComparisonInvalid()
-    rows = [
-        Comparison(
-            model_a_id=one.model_a_id,
-            model_b_id=one.model_b_id,
-            outcome=one.outcome,
-            source_kind=one.source_kind,
-            source_id=one.source_id,
-            voter_id=one.voter_id,
-            is_blind=one.is_blind,
-            category=one.category,
-            language=one.language,
-            weight=one.weight,
-            created_at=one.created_at,
-        )
-        for one in comparisons
-    ]
+    rows = [_row(one) for one in comparisons]
     Comparison.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BATCH)
     transaction.on_commit(snapshot_request)
+
+
+@transaction.atomic
+def comparisons_replace(*, source_kind: str, comparisons: Iterable[NewComparison]) -> tuple[int, int, int]:
+    """Make the comparisons of one source equal to these; returns how many were added, changed and removed.
+
+    Raises what `comparisons_record` raises; then nothing was changed.
+    """
+    counts = comparisons_replaced(source_kind=source_kind, rows=(_row(one) for one in comparisons))
+    if any(counts):
+        transaction.on_commit(snapshot_request)
+    return counts
+
+
+def _row(one: NewComparison) -> Comparison:
+    if (
+        one.model_a_id == one.model_b_id
+        or one.outcome not in Comparison.Outcome.values
+        or not (isfinite(one.weight) and one.weight > 0)
+    ):
+        # ignore_conflicts would drop such a row without a word.
+        raise ComparisonInvalid()
+    return Comparison(
+        model_a_id=one.model_a_id,
+        model_b_id=one.model_b_id,
+        outcome=one.outcome,
+        source_kind=one.source_kind,
+        source_id=one.source_id,
+        voter_id=one.voter_id,
+        is_blind=one.is_blind,
+        category=one.category,
+        language=one.language,
+        weight=one.weight,
+        judge=one.judge,
+        board=one.board,
+        mode=one.mode,
+        style_length=None if one.style is None else one.style.length,
+        style_headers=None if one.style is None else one.style.headers,
+        style_bold=None if one.style is None else one.style.bold,
+        style_lists=None if one.style is None else one.style.lists,
+        exclusion=one.exclusion,
+        created_at=one.created_at,
+    )
 
 
 @transaction.atomic

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
-from leaderboard.statistics.types import MEAN, POINTS, Z95, Booleans, BradleyTerry, Counts, Floats, Integers, Tally
+from leaderboard.statistics import connectivity
+from leaderboard.statistics.ballots import Ballots
+from leaderboard.statistics.pairs import Pairs, logistic
+from leaderboard.statistics.types import MEAN, POINTS, Z95, Booleans, BradleyTerry, Counts, Floats
 
 # Log-odds. Newton's method doubles the correct digits with each step, so after a step as small as this the error is
 # some 1e-14, which is rounding.
@@ -39,60 +40,6 @@ DECISIVE_NEEDED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
-    """The pairs that met, each once, with first < second; every array has the shape (m,).
-
-    `won` and `lost` are the points (weighted wins and half ties) of the first and of the second; `scatter` holds the
-    squared weights of wins of the first, of the second, and of ties.
-    """
-
-    n: int
-    first: Integers
-    second: Integers
-    won: Floats
-    lost: Floats
-    scatter: tuple[Floats, Floats, Floats]
-
-    @classmethod
-    def of(cls, weight: Tally, square: Tally) -> "_Pairs":
-        first, second = np.nonzero(np.triu(weight.wins + weight.wins.T + weight.ties))
-        half = weight.ties[first, second] / 2
-        return cls(
-            n=len(weight.wins),
-            first=first,
-            second=second,
-            won=weight.wins[first, second] + half,
-            lost=weight.wins[second, first] + half,
-            scatter=(square.wins[first, second], square.wins[second, first], square.ties[first, second]),
-        )
-
-    def among(self, chosen: Booleans) -> "_Pairs":
-        """The pairs within the chosen models, which are numbered anew."""
-        inside = chosen[self.first] & chosen[self.second]
-        number = np.cumsum(chosen) - 1
-        return _Pairs(
-            n=int(chosen.sum()),
-            first=number[self.first[inside]],
-            second=number[self.second[inside]],
-            won=self.won[inside],
-            lost=self.lost[inside],
-            scatter=(self.scatter[0][inside], self.scatter[1][inside], self.scatter[2][inside]),
-        )
-
-    def laplacian(self, values: Floats) -> Floats:
-        """The matrix (n, n) sum over pairs of value (e_first - e_second)(e_first - e_second)'."""
-        matrix = np.zeros((self.n, self.n))
-        matrix[self.first, self.second] = matrix[self.second, self.first] = -values
-        np.fill_diagonal(matrix, -matrix.sum(axis=1))
-        return matrix
-
-    def by_model(self, values: Floats) -> Floats:
-        """Sums (n,) of values that count for the first of each pair and against the second."""
-        plus = np.bincount(self.first, weights=values, minlength=self.n)
-        return np.asarray(plus - np.bincount(self.second, weights=values, minlength=self.n))
-
-
-@dataclass(frozen=True, slots=True)
 class _Point:
     """The objective at some strengths: its value in nats, and the first one's chance of winning each pair, (m,)."""
 
@@ -102,54 +49,54 @@ class _Point:
     chances: Floats
 
     @classmethod
-    def at(cls, strengths: Floats, pairs: _Pairs, prior: float) -> "_Point":
+    def at(cls, strengths: Floats, pairs: Pairs, prior: float) -> "_Point":
         ahead = strengths[pairs.first] - strengths[pairs.second]
-        chances, log_won, log_lost = _logistic(ahead)
+        chances, log_won, log_lost = logistic(ahead)
         likelihood = float(pairs.won @ log_won + pairs.lost @ log_lost)
-        _, log_above, log_below = _logistic(strengths)
+        _, log_above, log_below = logistic(strengths)
         return cls(strengths, likelihood, likelihood + prior / 2 * float(np.sum(log_above + log_below)), chances)
 
 
-def _logistic(x: Floats) -> tuple[Floats, Floats, Floats]:
-    """The logistic function of x, its logarithm, and that of its complement, from one exponential without overflow."""
-    small = np.exp(-np.abs(x))
-    rest = -np.log1p(small)
-    chances = np.where(x >= 0, 1.0, small) / (1 + small)
-    return chances, rest + np.minimum(x, 0), rest - np.maximum(x, 0)
-
-
-def fit(counts: Counts, *, both_bad_as_tie: bool = False) -> BradleyTerry:
+def fit(counts: Counts, *, both_bad_as_tie: bool = False, ballots: Ballots | None = None) -> BradleyTerry:
     """Fit the ratings of n models in points (400 points are odds of 10 to 1, mean 1000) with 95% intervals.
 
     Ratings compare only within a group of models that comparisons connect. The largest group is rated (the one with
     more comparisons where two are as large); all others are NaN, for no figure about them would be true. A group in
     which some models only ever won (or lost) against the rest has no finite maximum: it is fitted with a weak prior,
     `PRIOR_TIES`, and says so in `is_regularised`; its intervals are then the posterior's (Laplace) instead of the
-    sandwich's, which has no meaning at a boundary. Raises ArithmeticError if Newton's method does not converge.
+    sandwich's, which has no meaning at a boundary.
+
+    `counts` holds all comparisons. `ballots` names those among them that are not independent of each other (the pairs
+    of one ranking, or a person's votes): the ratings stay as they are and the intervals are clustered.
+    Raises ArithmeticError if Newton's method does not converge.
     """
     weight, square, number = (
         tally.as_ties() if both_bad_as_tie else tally for tally in (counts.weight, counts.square, counts.number)
     )
-    everyone = _Pairs.of(weight, square)
-    rated = _largest_group(everyone)
+    everyone = Pairs.of(weight, square)
+    group = connectivity.of_pairs(everyone)
+    rated = group == connectivity.RATED
     pairs = everyone if rated.all() else everyone.among(rated)
-    prior = 0.0 if _is_determined(pairs) else PRIOR_TIES
-    best, iterations = _maximise(pairs, prior)
+    prior = 0.0 if connectivity.pairs_determine(pairs) else PRIOR_TIES
+    best, iterations = maximise(pairs, prior)
     ratings, lower, upper = (np.full(counts.n, np.nan) for _ in range(3))
+    covariance = np.full((counts.n, counts.n), np.nan)
     if rated.any():
-        if prior:
-            variances = np.diag(_centred(np.linalg.inv(_hessian(best, pairs, prior))))
-        else:
-            decisive = (number.wins + number.wins.T).sum(axis=1)[rated]
-            variances = _robust_variances(best, pairs, decisive)
-        half = Z95 * POINTS * np.sqrt(variances)
+        decisive = (number.wins + number.wins.T).sum(axis=1)[rated]
+        together = ballots.among(rated, both_bad_as_tie=both_bad_as_tie) if ballots is not None else None
+        of_rated = _covariance(best, pairs, prior, decisive < DECISIVE_NEEDED, together)
+        half = Z95 * POINTS * np.sqrt(np.diag(of_rated))
         ratings[rated] = MEAN + POINTS * (best.strengths - best.strengths.mean())
         lower[rated], upper[rated] = ratings[rated] - half, ratings[rated] + half
+        covariance[np.ix_(rated, rated)] = POINTS**2 * of_rated
     return BradleyTerry(
         ratings=ratings,
         lower=lower,
         upper=upper,
+        covariance=covariance,
         rated=rated,
+        group=group,
+        one_sided=connectivity.one_sided(everyone),
         is_regularised=prior > 0,
         log_likelihood=best.likelihood,
         comparisons=float(pairs.won.sum() + pairs.lost.sum()),
@@ -159,38 +106,33 @@ def fit(counts: Counts, *, both_bad_as_tie: bool = False) -> BradleyTerry:
     )
 
 
-def _largest_group(pairs: _Pairs) -> Booleans:
-    """Who is rated, (n,): the largest set of models that wins and ties connect; nobody where nothing was compared."""
-    if not len(pairs.first):
-        return np.zeros(pairs.n, dtype=np.bool_)
-    played = pairs.won + pairs.lost
-    graph = csr_array((played, (pairs.first, pairs.second)), shape=(pairs.n, pairs.n))
-    _, group = connected_components(graph, directed=False)
-    sizes = np.bincount(group)
-    volumes = np.bincount(group[pairs.first], weights=played, minlength=len(sizes))
-    return np.asarray(group == np.lexsort((volumes, sizes))[-1])
+def _covariance(point: _Point, pairs: Pairs, prior: float, few: Booleans, ballots: Ballots | None) -> Floats:
+    """The covariance (n, n) in log-odds squared of strengths measured from their mean.
+
+    `few` marks models with too few wins and losses for the sandwich alone.
+    """
+    if prior:
+        posterior = centred(np.linalg.inv(_hessian(point, pairs, prior)))
+        if ballots is None:
+            return posterior
+        return wider(centred(_sandwich(point, pairs, prior, ballots)), posterior, np.ones(pairs.n, dtype=np.bool_))
+    robust = _sandwich(point, pairs, prior, ballots)
+    if not few.any():
+        return robust
+    hessian = _hessian(point, pairs, prior)
+    return wider(robust, centred(np.linalg.inv(hessian + np.trace(hessian) / pairs.n**2)), few)
 
 
-def _is_determined(pairs: _Pairs) -> bool:
-    """Ford's condition: the maximum is finite where everyone is reached from everyone over wins and ties."""
-    above, below = pairs.won > 0, pairs.lost > 0
-    winners = np.concatenate((pairs.first[above], pairs.second[below]))
-    losers = np.concatenate((pairs.second[above], pairs.first[below]))
-    graph = csr_array((np.ones(len(winners)), (winners, losers)), shape=(pairs.n, pairs.n))
-    groups, _ = connected_components(graph, connection="strong")
-    return groups <= 1
-
-
-def _hessian(point: _Point, pairs: _Pairs, prior: float) -> Floats:
+def _hessian(point: _Point, pairs: Pairs, prior: float) -> Floats:
     """The negative Hessian (n, n) of the objective."""
     hessian = pairs.laplacian((pairs.won + pairs.lost) * point.chances * (1 - point.chances))
     if prior:
-        alone, _, _ = _logistic(point.strengths)
+        alone, _, _ = logistic(point.strengths)
         hessian += np.diag(prior * alone * (1 - alone))
     return hessian
 
 
-def _maximise(pairs: _Pairs, prior: float) -> tuple[_Point, int]:
+def maximise(pairs: Pairs, prior: float) -> tuple[_Point, int]:
     """Newton's method with step halving, from equal strengths: the maximum, and the iterations taken.
 
     The objective is concave. Without a prior its Hessian is singular along the vector of ones, since only differences
@@ -205,7 +147,7 @@ def _maximise(pairs: _Pairs, prior: float) -> tuple[_Point, int]:
         hessian = _hessian(point, pairs, prior)
         gradient = pairs.by_model(pairs.won - (pairs.won + pairs.lost) * point.chances)
         if prior:
-            gradient += prior * (0.5 - _logistic(point.strengths)[0])
+            gradient += prior * (0.5 - logistic(point.strengths)[0])
         else:
             hessian += np.trace(hessian) / pairs.n**2
         step = cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
@@ -220,27 +162,34 @@ def _maximise(pairs: _Pairs, prior: float) -> tuple[_Point, int]:
     raise ArithmeticError(f"Newton's method did not converge in {MAX_ITERATIONS} iterations")
 
 
-def _robust_variances(point: _Point, pairs: _Pairs, decisive: Floats) -> Floats:
-    """White's sandwich, (n,) in log-odds squared: inverse Hessian times covariance of the scores times inverse Hessian.
+def _sandwich(point: _Point, pairs: Pairs, prior: float, ballots: Ballots | None) -> Floats:
+    """White's sandwich, (n, n) in log-odds squared: inverse Hessian, covariance of the scores, inverse Hessian.
 
-    A win's residual is 1 - p and a tie's 1/2 - p, each weighted by its squared weight. `decisive` is how many wins and
-    losses each model has, (n,).
+    A win's residual is 1 - p and a tie's 1/2 - p, each weighted by its squared weight. No model is the anchor: the
+    scores sum to 0, and so the strengths that they move are measured from their mean.
     """
-    p, hessian = point.chances, _hessian(point, pairs, 0.0)
+    p, hessian = point.chances, _hessian(point, pairs, prior)
     wins, losses, ties = pairs.scatter
     scatter = pairs.laplacian(wins * (1 - p) ** 2 + losses * p**2 + ties * (0.5 - p) ** 2)
+    if ballots is not None:
+        scatter += ballots.extra_scatter(point.strengths)
     ridge = RIDGE * float(pairs.won.sum() + pairs.lost.sum())
     inverse = np.linalg.inv(hessian + ridge * np.eye(pairs.n))
-    # Only the diagonal of inverse · scatter · inverse is wanted; both are symmetric.
-    sandwich = np.asarray(((inverse @ scatter) * inverse).sum(axis=1))
-    few = decisive < DECISIVE_NEEDED
-    if few.any():
-        fisher = np.diag(_centred(np.linalg.inv(hessian + np.trace(hessian) / pairs.n**2)))
-        sandwich[few] = np.maximum(sandwich, fisher)[few]
-    return sandwich
+    return np.asarray(inverse @ scatter @ inverse)
 
 
-def _centred(covariance: npt.NDArray[np.floating[Any]]) -> Floats:
-    """The covariance of strengths measured from their mean."""
+def wider(robust: Floats, other: Floats, who: Booleans) -> Floats:
+    """The covariance `robust`, (n, n), with what it lacks against the variances of `other` added for the models `who`.
+
+    Adding D C D with a diagonal D and a covariance C keeps it a covariance.
+    """
+    have, want = np.diag(robust), np.diag(other)
+    lacking = np.where(who & (want > have), want - have, 0.0)
+    part = np.sqrt(lacking / np.where(want > 0, want, 1.0))
+    return np.asarray(robust + part[:, None] * other * part[None, :])
+
+
+def centred(covariance: npt.NDArray[np.floating[Any]]) -> Floats:
+    """The covariance (n, n) of strengths measured from their mean."""
     less_columns = covariance - covariance.mean(axis=0, keepdims=True)
     return np.asarray(less_columns - less_columns.mean(axis=1, keepdims=True))

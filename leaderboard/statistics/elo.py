@@ -5,9 +5,13 @@ Source: Elo (1978), The Rating of Chessplayers, Past and Present; K = 4 as in Ch
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from math import exp
+from operator import itemgetter
 
-from leaderboard.statistics.types import MEAN, POINTS, Elo
+import numpy as np
+
+from leaderboard.statistics.types import MEAN, POINTS, Elo, EloHistory
 
 K = 4.0
 
@@ -29,6 +33,28 @@ def elo(games: Iterable[tuple[int, int, float, float]], start: Sequence[float], 
         ratings[second] = behind - step
         played += 1
     return Elo(ratings=tuple(ratings), games=played, k=k)
+
+
+def history(
+    games: Iterable[tuple[int, int, float, float]], periods: Iterable[int], start: Sequence[float], *, k: float = K
+) -> EloHistory:
+    """Play `games` as `elo` does and keep the ratings after each period.
+
+    `periods` has one number for each game, such as its day; games of one period stand together. A model's rating is NaN
+    until it has played. Raises ValueError where a period comes back or the lengths differ.
+    """
+    played = np.zeros(len(start), dtype=np.bool_)
+    ratings, rows, numbers = list(start), [], list[int]()
+    for period, dated in groupby(zip(periods, games, strict=True), key=itemgetter(0)):
+        if period in numbers:
+            raise ValueError("the games of a period do not stand together")
+        now = [game for _, game in dated]
+        ratings = list(elo(now, ratings, k=k).ratings)
+        played[[model for game in now for model in game[:2]]] = True
+        numbers.append(period)
+        rows.append(np.where(played, ratings, np.nan))
+    table = np.array(rows) if rows else np.empty((0, len(start)))
+    return EloHistory(periods=tuple(numbers), ratings=table, k=k)
 
 
 def beginners(n: int) -> list[float]:

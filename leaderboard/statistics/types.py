@@ -39,6 +39,11 @@ class Tally:
         """The same with both bad counted as a tie."""
         return Tally(self.wins, self.ties + self.both_bad, np.zeros_like(self.both_bad))
 
+    def among(self, chosen: Booleans) -> "Tally":
+        """The same within the chosen models, which are numbered anew."""
+        inside = np.ix_(chosen, chosen)
+        return Tally(self.wins[inside], self.ties[inside], self.both_bad[inside])
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -55,6 +60,10 @@ class Counts:
     def n(self) -> int:
         """How many models there are."""
         return len(self.number.wins)
+
+    def among(self, chosen: Booleans) -> "Counts":
+        """The comparisons within the chosen models, which are numbered anew."""
+        return Counts(self.number.among(chosen), self.weight.among(chosen), self.square.among(chosen))
 
     @classmethod
     def of(
@@ -73,22 +82,25 @@ class Counts:
         `first` and `second` are indices of models, `outcome` one of A, B, TIE, BOTH_BAD. `number` is how many
         comparisons a row stands for (1), `weight` the sum of their weights (their number) and `square` the sum of
         the squared weights (weight squared over number: exact where the weights within a row are equal).
-        Raises ValueError on a model against itself, an unknown outcome or index, and a weight that is not positive.
+        Raises ValueError on a model against itself, an unknown outcome or index, and a figure that is not positive
+        (NaN and infinite ones included).
         """
         i, j, kind = (np.asarray(column, dtype=np.int64) for column in (first, second, outcome))
         numbers = np.ones(len(i)) if number is None else np.asarray(number, dtype=np.float64)
         weights = numbers if weight is None else np.asarray(weight, dtype=np.float64)
-        squares = weights**2 / numbers if square is None else np.asarray(square, dtype=np.float64)
-        if len({len(column) for column in (i, j, kind, numbers, weights, squares)}) != 1:
+        given = [numbers, weights] if square is None else [numbers, weights, np.asarray(square, dtype=np.float64)]
+        if len({len(column) for column in (i, j, kind, *given)}) != 1:
             raise ValueError("the columns differ in length")
+        for name, column in zip(("number", "weight", "sum of squares"), given, strict=False):
+            if not np.all(np.isfinite(column) & (column > 0)):
+                raise ValueError(f"a {name} is not a positive number")
+        squares = weights**2 / numbers if square is None else given[2]
         if len(i) and (min(i.min(), j.min()) < 0 or max(i.max(), j.max()) >= n):
             raise ValueError(f"a model's index is not within 0..{n - 1}")
         if np.any(i == j):
             raise ValueError("a model is compared with itself")
         if np.any((kind < A) | (kind > BOTH_BAD)):
             raise ValueError("an outcome is unknown")
-        if not np.all(np.isfinite(weights) & (weights > 0)):
-            raise ValueError("a weight is not a positive number")
         return cls(*(_tally(n, i, j, kind, column) for column in (numbers, weights, squares)))
 
 
@@ -107,7 +119,9 @@ def _tally(n: int, first: Integers, second: Integers, outcome: Integers, value: 
 class BradleyTerry:
     """A fit. Every array has the shape (n,) and is NaN for models that cannot be placed on the common scale.
 
-    ratings, lower, upper: points; the rated models' mean is 1000. `rated`: who is on the scale.
+    ratings, lower, upper: points; the rated models' mean is 1000. `covariance`: (n, n), points squared, of ratings
+    measured from their mean. `rated`: who is on the scale. `group`: who is connected with whom; 0 are the rated, -1 met
+    nobody. `one_sided`: models that only won or only lost, whose rating the prior alone bounds.
     `is_regularised`: wins and losses alone do not determine finite ratings, so a weak prior was added.
     log_likelihood: nats, over all comparisons of the rated models, prior not included.
     """
@@ -115,7 +129,10 @@ class BradleyTerry:
     ratings: Floats
     lower: Floats
     upper: Floats
+    covariance: Floats
     rated: Booleans
+    group: Integers
+    one_sided: Booleans
     is_regularised: bool
     log_likelihood: float
     comparisons: float
@@ -152,8 +169,20 @@ class Elo:
 
 
 @dataclass(frozen=True, slots=True)
+class EloHistory:
+    """Ratings in points after each of the `periods`: shape (periods, n), NaN for who had not played by then."""
+
+    periods: Sequence[int]
+    ratings: Floats
+    k: float
+
+
+@dataclass(frozen=True, slots=True)
 class WinRate:
-    """Share of points won, ties being half a point, with a 95% interval; shape (n,), NaN without a comparison."""
+    """A share of cases with a 95% interval; each array has the shape (n,) and is NaN where there is no case.
+
+    `comparisons` is how many cases the share is of.
+    """
 
     rate: Floats
     lower: Floats

@@ -37,5 +37,9 @@ def stored(
 ) -> Comparison:
     """The same, in the database, past the service."""
     one = new(model_a, model_b, outcome)
-    values = {name: getattr(one, name) for name in one.__slots__} | {"voter_id": voter and voter.pk} | fields
+    values = (
+        {name: getattr(one, name) for name in one.__slots__ if name != "style"}
+        | {"voter_id": voter and voter.pk}
+        | fields
+    )
     return Comparison.objects.create(**values)

@@ -115,6 +115,25 @@ def test_a_model_that_only_won_gets_a_finite_rating_and_a_flag() -> None:
     assert np.all(np.isfinite(fitted.upper))
 
 
+def test_the_flag_is_on_the_models_that_only_won_or_only_lost() -> None:
+    fitted = fit(counts([(0, 1, A)] * 3 + [(1, 2, A), (1, 2, B), (2, 3, A), (0, 4, BOTH_BAD)]))
+    assert fitted.one_sided.tolist() == [True, False, False, True, False]
+
+
+def test_every_model_says_with_whom_it_is_connected() -> None:
+    fitted = fit(counts([(4, 5, A), (0, 1, A), (1, 2, B), (7, 6, TIE), (6, 7, A)], 9))
+    assert fitted.group.tolist() == [0, 0, 0, -1, 2, 2, 1, 1, -1]
+    assert np.array_equal(fitted.rated, fitted.group == 0)
+
+
+def test_the_covariance_is_that_of_strengths_measured_from_their_mean() -> None:
+    """No model is an anchor: the covariance leaves no room for a common shift, and its diagonal makes the intervals."""
+    fitted = fit(counts(([*RING, (0, 1, A), (1, 2, A), (2, 3, B), (3, 4, A), (4, 0, A)]) * 30))
+    assert abs(fitted.covariance.sum(axis=1)).max() < 1e-6 * fitted.covariance.max()
+    half = 1.959964 * np.sqrt(np.diag(fitted.covariance))
+    assert fitted.upper - fitted.ratings == pytest.approx(half)
+
+
 def test_a_fit_that_needs_no_prior_has_none() -> None:
     assert not fit(counts(RING)).is_regularised
 
@@ -166,6 +185,13 @@ def test_a_weight_of_two_pulls_like_two_votes_and_widens_the_interval() -> None:
 def test_impossible_votes_are_refused(columns: tuple[list[int], ...], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         Counts.of(2, *columns)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0, 0.0])
+def test_weights_that_are_no_positive_numbers_are_refused(bad: float) -> None:
+    for column in ("number", "weight", "square"):
+        with pytest.raises(ValueError, match="not a positive number"):
+            Counts.of(2, [0, 0], [1, 1], [A, B], **{column: [1.0, bad]})
 
 
 def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:

@@ -1,36 +1,19 @@
 """Real crowd votes against ratings on which three independent solvers agree."""
 
-import csv
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from leaderboard.statistics.bradley_terry import fit
 from leaderboard.statistics.elo import beginners, elo
 from leaderboard.statistics.ranks import ranks
-from leaderboard.statistics.types import TIE, A, B, Counts, Floats
-
-
-@dataclass(frozen=True)
-class Reference:
-    counts: Counts
-    votes: list[tuple[int, int, str]]
-    columns: dict[str, Floats]
+from leaderboard.statistics.win_rate import average_win_rate
+from tests.leaderboard.reference import Reference, read
 
 
 @pytest.fixture
 def reference(shared_data: Path) -> Reference:
-    with (shared_data / "battles" / "reference_ratings.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    with (shared_data / "battles" / "crowd-comparisons.csv").open(encoding="utf-8", newline="") as file:
-        position = {row["model"]: index for index, row in enumerate(rows)}
-        votes = [(position[vote["left"]], position[vote["right"]], vote["winner"]) for vote in csv.DictReader(file)]
-    first, second, winner = zip(*votes, strict=True)
-    outcome = [{"left": A, "right": B, "tie": TIE}[word] for word in winner]
-    columns = {name: np.array([float(row[name]) for row in rows]) for name in rows[0] if name != "model"}
-    return Reference(Counts.of(len(rows), first, second, outcome), votes, columns)
+    return read(shared_data)
 
 
 def test_ratings_and_likelihood_are_those_of_three_other_solvers(reference: Reference) -> None:
@@ -61,6 +44,11 @@ def test_online_elo_is_that_of_evalica_in_the_order_of_the_file(reference: Refer
     played = elo(games, beginners(reference.counts.n))
     assert played.games == 8931
     assert list(played.ratings) == pytest.approx(reference.columns["evalica_elo_k4_in_file_order"], abs=1e-9)
+
+
+def test_average_win_rates_are_those_of_evalica(reference: Reference) -> None:
+    rates = average_win_rate(reference.counts)
+    assert rates.rate == pytest.approx(reference.columns["evalica_avg_win_rate"], abs=1e-12)
 
 
 def test_counts_are_those_of_the_file(reference: Reference) -> None:

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.statistics.elo import beginners, elo
+from leaderboard.statistics.elo import beginners, elo, history
 from leaderboard.statistics.ranks import ranks
 from leaderboard.statistics.types import BOTH_BAD, TIE, A, B, Counts
-from leaderboard.statistics.win_rate import win_rate
+from leaderboard.statistics.win_rate import average_win_rate, both_bad_rate, win_rate
 
 nan = np.nan
 
@@ -68,6 +68,23 @@ def test_carrying_on_gives_the_same_as_playing_all_at_once(
     assert sum(whole) == pytest.approx(8000)
 
 
+def test_the_history_has_the_ratings_after_each_period() -> None:
+    played = [(0, 1, 1.0, 1.0), (0, 1, 0.0, 1.0), (1, 2, 0.5, 1.0)]
+    kept = history(played, [5, 5, 7], beginners(4))
+    assert kept.periods == (5, 7)
+    assert kept.ratings[0] == pytest.approx([*elo(played[:2], beginners(2)).ratings, nan, nan], nan_ok=True)
+    assert kept.ratings[1] == pytest.approx([*elo(played, beginners(3)).ratings, nan], nan_ok=True)
+
+
+def test_a_period_that_comes_back_is_refused() -> None:
+    with pytest.raises(ValueError, match="together"):
+        history([(0, 1, 1.0, 1.0)] * 3, [1, 2, 1], beginners(2))
+
+
+def test_no_games_have_an_empty_history() -> None:
+    assert history([], [], beginners(3)).ratings.shape == (0, 3)
+
+
 def test_a_win_rate_counts_a_tie_as_half_and_leaves_both_bad_out() -> None:
     rates = win_rate(Counts.of(3, [0, 0, 0, 0], [1, 1, 1, 1], [A, A, TIE, BOTH_BAD]))
     assert rates.rate.tolist() == pytest.approx([2.5 / 3, 0.5 / 3, nan], nan_ok=True)
@@ -85,3 +102,23 @@ def test_a_model_that_never_lost_still_has_an_interval() -> None:
     rates = win_rate(Counts.of(2, [0] * 5, [1] * 5, [A] * 5))
     assert rates.rate[0] == rates.upper[0] == 1.0
     assert rates.lower[0] < 0.6
+
+
+def test_the_average_win_rate_weighs_every_opponent_the_same() -> None:
+    """Nine of ten against one and one of two against another is 0.7, though ten of twelve were won."""
+    rates = average_win_rate(Counts.of(4, [0, 0, 0, 0], [1, 1, 2, 2], [A, B, A, B], number=[9, 1, 1, 1]))
+    assert rates.rate.tolist() == pytest.approx([0.7, 0.1, 0.5, nan], nan_ok=True)
+    assert rates.lower[0] < 0.7 < rates.upper[0]
+    assert np.isnan(rates.lower[3])
+
+
+def test_the_average_win_rate_of_one_vote_stays_open() -> None:
+    rates = average_win_rate(Counts.of(2, [0], [1], [A]))
+    assert rates.rate[0] == rates.upper[0] == 1
+    assert rates.lower[0] < 0.7
+
+
+def test_both_bad_is_a_share_of_all_comparisons_of_a_model() -> None:
+    rates = both_bad_rate(Counts.of(4, [0, 0, 0, 1], [1, 1, 1, 2], [A, TIE, BOTH_BAD, BOTH_BAD]))
+    assert rates.rate.tolist() == pytest.approx([1 / 3, 1 / 2, 1, nan], nan_ok=True)
+    assert rates.lower[2] < 0.3
