@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from battles.models import Battle, Preference, Prompt, PromptSet, Reaction, Response, Side, Turn
+from battles.models import Battle, Preference, Prompt, PromptSet, Reaction, Redraw, Response, Side, Turn
 from common.admin import ReadOnly
 
 
@@ -73,3 +73,12 @@ class ReactionAdmin(ReadOnly, admin.ModelAdmin):
     list_filter = ["value", "created_at"]
     list_select_related = ["response", "user"]
     search_fields = ["response__id", "user__username"]
+
+
+@admin.register(Redraw)
+class RedrawAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ["created_at", "model", "error_kind", "error_message", "side"]
+    list_filter = ["error_kind", "model"]
+    list_select_related = ["model", "side__model"]
+    search_fields = ["side__battle__id"]
+    date_hierarchy = "created_at"

@@ -40,7 +40,7 @@ def _user(request: Request) -> User:
     return cast(User, request.user)
 
 
-def _now(coroutine: Coroutine[Any, Any, T]) -> T:
+def now(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine on the server's own loop and wait for it."""
 
     async def run() -> T:
@@ -50,7 +50,7 @@ def _now(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def _whole(request: Request, battle_id: UUID) -> dict[str, Any]:
-    battle, views = _now(battle_now(battle_id=battle_id, viewer=_user(request)))
+    battle, views = now(battle_now(battle_id=battle_id, viewer=_user(request)))
     return dict(BattleOut(state.battle_state(battle, views)).data)
 
 
@@ -101,8 +101,11 @@ class BattlesView(Idempotent, APIView):
             models=data["models"],
             category=data["category"],
             system_prompt=data["system"],
+            images=data["images"],
+            is_blind=data["blind"],
+            count=data.get("count"),
         )
-        _now(generation.launch(begun.requests))
+        now(generation.launch(begun.requests))
         return Response(_whole(request, begun.battle.id), status=201)
 
 
@@ -145,15 +148,15 @@ class TurnsView(Idempotent, APIView):
         answer comes when all sides have ended."""
         given = TurnIn(data=request.data)
         given.is_valid(raise_exception=True)
-        begun = services.turn_begin(battle_id=battle_id, owner=_user(request), prompt=given.validated_data["prompt"])
-        _now(generation.launch(begun.requests))
-        _now(viewers_tell(battle_id))
+        begun = services.turn_begin(battle_id=battle_id, owner=_user(request), **given.validated_data)
+        now(generation.launch(begun.requests))
+        now(viewers_tell(battle_id))
         if isinstance(request.accepted_renderer, EventStreamRenderer):
             frames = _event_stream(battle_id, _user(request))
             return StreamingHttpResponse(
                 frames, content_type="text/event-stream", headers={"Cache-Control": "no-cache"}
             )
-        _now(generation.wait([r.response.id for r in begun.requests]))
+        now(generation.wait([r.response.id for r in begun.requests]))
         return Response(_whole(request, battle_id), status=201)
 
 
@@ -185,11 +188,23 @@ class PreferenceView(Idempotent, APIView):
             battle_id=battle_id,
             voter=_user(request),
             choice=data["choice"],
+            ranking=data.get("ranking", ()),
             reasons=data["reasons"],
             comment=data["comment"],
         )
-        _now(viewers_tell(battle_id))
+        now(viewers_tell(battle_id))
         return Response(_whole(request, battle_id), status=201)
+
+
+class WithdrawView(APIView):
+    required_scopes = Scope.VOTE
+
+    @extend_schema(operation_id="battles_preference_withdraw", request=None, responses=BattleOut)
+    def post(self, request: Request, battle_id: UUID) -> Response:
+        """Take a vote back, within a few seconds. The models stay known, so there is no second vote."""
+        services.preference_withdraw(battle_id=battle_id, voter=_user(request))
+        now(viewers_tell(battle_id))
+        return Response(_whole(request, battle_id))
 
 
 class RegenerateView(Idempotent, APIView):
@@ -203,8 +218,8 @@ class RegenerateView(Idempotent, APIView):
         _, asked = services.response_regenerate(
             battle_id=battle_id, owner=_user(request), label=given.validated_data["side"]
         )
-        _now(generation.launch([asked]))
-        _now(viewers_tell(battle_id))
+        now(generation.launch([asked]))
+        now(viewers_tell(battle_id))
         return Response(_whole(request, battle_id), status=201)
 
 
@@ -217,7 +232,7 @@ class StopView(APIView):
         given = StopIn(data=request.data)
         given.is_valid(raise_exception=True)
         battle = selectors.battle_whole(battle_id=battle_id, viewer=_user(request))
-        _now(generation.stop(generation.responses_live(battle, given.validated_data.get("side"))))
+        now(generation.stop(generation.responses_live(battle, given.validated_data.get("side"))))
         return Response(_whole(request, battle_id))
 
 

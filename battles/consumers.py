@@ -94,7 +94,7 @@ class BattleConsumer(AsyncWebsocketConsumer):
         match frame:
             case events.Prompt():
                 begun = await in_database_thread(services.turn_begin)(
-                    battle_id=self.battle_id, owner=user, prompt=frame.text
+                    battle_id=self.battle_id, owner=user, prompt=frame.text, images=frame.images
                 )
                 await generation.launch(begun.requests)
                 await self.feed.follow_turn(begun)
@@ -114,6 +114,7 @@ class BattleConsumer(AsyncWebsocketConsumer):
                     battle_id=self.battle_id,
                     voter=user,
                     choice=frame.choice,
+                    ranking=frame.ranking,
                     reasons=frame.reasons,
                     comment=frame.comment,
                 )

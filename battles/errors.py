@@ -19,9 +19,41 @@ class TooFewModels(TourneyError):
     message = "Fewer than two models can be reached at the moment. Please try again in a minute."
 
 
+class TooFewSeeing(TooFewModels):
+    message = (
+        "Fewer than two of the models that can look at images can be reached at the moment. Take the images out, or "
+        "try again in a minute."
+    )
+
+
 class ModelsInvalid(TourneyError):
     code = "models_invalid"
     message = "Please choose two different models that are active."
+
+
+class ImageTooLarge(TourneyError):
+    code = "too_large"
+    status = 413
+
+
+class ImagesInvalid(TourneyError):
+    code = "images_invalid"
+
+
+class ImageSent(Conflict):
+    code = "image_sent"
+    message = "This image was sent already, and stays with its battle."
+
+
+class TooManyUnsent(Conflict):
+    code = "too_many_unsent"
+    message = (
+        "You have many images that were not sent. Send or delete some; a day after the upload they go by themselves."
+    )
+
+
+class CannotSee(Conflict):
+    code = "cannot_see"
 
 
 class StillAnswering(Conflict):
@@ -36,7 +68,17 @@ class SideGone(Conflict):
 
 class NotVotable(Conflict):
     code = "not_votable"
-    message = "There is nothing to vote on: both sides must have answered."
+    message = "There is nothing to vote on: two sides must have answered, and none may still be writing."
+
+
+class ChoiceInvalid(TourneyError):
+    code = "choice_invalid"
+    message = "This choice is not possible in this battle."
+
+
+class TooLate(Conflict):
+    code = "too_late"
+    message = "A vote can be taken back only for a few seconds."
 
 
 class AlreadyVoted(Conflict):

@@ -16,6 +16,7 @@ class _In(msgspec.Struct, frozen=True, tag_field="type", tag=str.lower, forbid_u
 
 class Prompt(_In, frozen=True):
     text: str
+    images: tuple[UUID, ...] = ()
 
 
 class Stop(_In, frozen=True):
@@ -27,7 +28,10 @@ class Regenerate(_In, frozen=True):
 
 
 class Preference(_In, frozen=True):
-    choice: Literal["a", "b", "tie", "both_bad"]
+    """One of a choice (a label, tie or both_bad) and a ranking (labels by rank, best first)."""
+
+    choice: str = ""
+    ranking: tuple[tuple[str, ...], ...] = ()
     reasons: tuple[str, ...] = ()
     comment: str = ""
 
@@ -72,6 +76,15 @@ class Waiting(_Out, frozen=True):
 
     side: str
     response: dict[str, Any]
+
+
+class Queued(_Out, frozen=True):
+    """An answer waits for a free place; `place` 1 is next, null where it may not be told. Without a message it does
+    not wait any more."""
+
+    side: str
+    place: int | None
+    message: str
 
 
 class Reasoning(_Out, frozen=True):
@@ -127,7 +140,19 @@ class Pong(_Out, frozen=True):
 
 
 ServerFrame = (
-    Snapshot | Turn | Waiting | Reasoning | Delta | Block | Finished | Failed | Reacted | Revealed | Refused | Pong
+    Snapshot
+    | Turn
+    | Waiting
+    | Queued
+    | Reasoning
+    | Delta
+    | Block
+    | Finished
+    | Failed
+    | Reacted
+    | Revealed
+    | Refused
+    | Pong
 )
 _encoder = msgspec.json.Encoder()
 

@@ -19,9 +19,9 @@ from common.aio import spawn
 from common.database import in_database_thread
 from common.errors import NotFound
 from providers import live
-from providers.live import Block, Delta, Ended, LiveView, Reasoning, Update
+from providers.live import Block, Delta, Ended, LiveView, Reasoning, Update, Waiting
 
-# Together longer than services.ORPHAN_AFTER, so that a response without a writer is always settled.
+# Together longer than answering.ORPHAN_AFTER, so that a response without a writer is always settled.
 RECHECKS = 10
 RECHECK_SECONDS = 0.4
 
@@ -46,6 +46,7 @@ class BattleFeed:
         self._responses: dict[UUID, Response] = {}  # the standing ones of the last turn
         self._answered: set[int] = set()  # ids of the sides that have an answer in some turn
         self._attached: set[UUID] = set()
+        self._waiting: dict[UUID, tuple[int | None, str]] = {}  # what was said of places in line
         self._held: list[Update] | None = None
         self._looking: asyncio.Task[None] | None = None
 
@@ -74,7 +75,7 @@ class BattleFeed:
         self._held = []
         others = {id: other for id, other in self._responses.items() if other.side_id != response.side_id}
         self._battle, self._responses = battle, others | {response.id: response}
-        view = (await self._attach([response])).get(response.id)
+        view = (await self._attach(battle, [response])).get(response.id)
         self._send(events.Waiting(response.side.label, state.response_state(battle, response, view)))
         self._release()
 
@@ -94,7 +95,7 @@ class BattleFeed:
             battle = await in_database_thread(selectors.battle_whole)(battle_id=self.battle_id, viewer=self.viewer)
             last = list(battle.turns.all())[-1:]
             responses = [response for turn in last for response in turn.responses.all()]
-            views = await self._attach(responses)
+            views = await self._attach(battle, responses)
             lost = [response for response in responses if response.is_live and response.id not in views]
             if not lost or look == RECHECKS:
                 break
@@ -114,14 +115,15 @@ class BattleFeed:
     async def _follow(self, battle: Battle, responses: list[Response]) -> dict[UUID, LiveView]:
         self._held = []
         self._battle, self._responses = battle, {response.id: response for response in responses}
-        return await self._attach(responses)
+        return await self._attach(battle, responses)
 
-    async def _attach(self, responses: list[Response]) -> dict[UUID, LiveView]:
+    async def _attach(self, battle: Battle, responses: list[Response]) -> dict[UUID, LiveView]:
         views: dict[UUID, LiveView] = {}
         for response in responses:
             if response.is_live and (view := await live.attach(response.id, self._on_update)):
                 views[response.id] = view
                 self._attached.add(response.id)
+                self._waiting[response.id] = blinding.place_shown(battle, view.place)
         return views
 
     def _release(self) -> None:
@@ -139,6 +141,8 @@ class BattleFeed:
             return
         side = response.side.label
         match update:
+            case Waiting():
+                self._waits(response, update.place)
             case Delta():
                 self._send(events.Delta(side, update.text))
             case Reasoning():
@@ -148,6 +152,16 @@ class BattleFeed:
             case Ended():
                 self._attached.discard(update.id)
                 self._ended(response, update)
+
+    def _waits(self, response: Response, place: int | None) -> None:
+        """Said where it changes what the viewer knows: in a blind battle how often the line moves is hidden, too, and
+        whether somebody else is asked after the first wait."""
+        assert self._battle is not None
+        shown = blinding.place_shown(self._battle, place)
+        is_news = shown != self._waiting.get(response.id, (None, "")) and (place or blinding.is_revealed(self._battle))
+        if is_news:
+            self._waiting[response.id] = shown
+            self._send(events.Queued(response.side.label, *shown))
 
     def _ended(self, response: Response, update: Ended) -> None:
         assert self._battle is not None
@@ -176,11 +190,11 @@ class BattleFeed:
             self._send(events.Refused("attempt_failed", _("The new attempt failed, so the earlier answer stands.")))
 
     def _can_vote(self) -> bool:
-        """The rule of `selectors.is_votable`, from what was seen here."""
+        """From what was seen here, without the database."""
         assert self._battle is not None
-        if self._battle.preferences.all() or self.is_busy:
-            return False
-        return self._answered >= {side.pk for side in self._battle.sides.all()}
+        return selectors.may_be_judged(
+            is_judged=bool(self._battle.preferences.all()), is_busy=self.is_busy, answered=len(self._answered)
+        )
 
 
 async def _state(battle: Battle, views: dict[UUID, LiveView]) -> dict[str, Any]:

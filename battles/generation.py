@@ -1,7 +1,8 @@
 """Where battles and live generations meet: start what a service asked for, stop it, wait for it."""
 
 import asyncio
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from battles import services
@@ -10,17 +11,29 @@ from battles.requests import Request
 from common.database import in_database_thread
 from common.errors import NotFound
 from providers import live
+from providers.adapters.base import Message, ProviderError, Target
 from providers.live import GenerationRecord
+
+logger = logging.getLogger(__name__)
 
 
 async def _save(response_id: UUID, record: GenerationRecord) -> None:
     await in_database_thread(services.response_save)(response_id=response_id, record=record)
 
 
+async def _instead(response_id: UUID, error: ProviderError) -> tuple[Target, Sequence[Message]] | None:
+    try:
+        request = await in_database_thread(services.side_redraw)(response_id=response_id, error=error)
+    except Exception:  # the failure of the model is what must be stored, not this one
+        logger.exception("Nobody could be drawn instead for response %s", response_id)
+        return None
+    return None if request is None else (request.target, request.messages)
+
+
 async def launch(requests: Iterable[Request]) -> None:
     """Start writing each requested response in this process; returns at once."""
     for request in requests:
-        live.start(request.response.id, request.target, request.messages, _save)
+        live.start(request.response.id, request.target, request.messages, _save, instead=_instead, kept=request.kept)
 
 
 def responses_live(battle: Battle, label: str | None = None) -> list[Response]:

@@ -58,6 +58,10 @@ class BattleQuerySet(models.QuerySet["Battle"]):
         """Those that their owner has not deleted."""
         return self.filter(deleted_at__isnull=True)
 
+    def shared(self) -> "BattleQuerySet":
+        """Those that anybody with their link may read, up to `shared_turns`."""
+        return self.kept().filter(share_token__isnull=False, revealed_at__isnull=False)
+
 
 class Battle(models.Model):
     """One person's prompts to two or more models, and their answers side by side."""
@@ -65,12 +69,16 @@ class Battle(models.Model):
     class Mode(models.TextChoices):
         BLIND = "blind", _("Blind")
         NAMED = "named", _("Named")
+        LINEUP = "lineup", _("Line-up")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="battles")
     mode = models.CharField(max_length=8, choices=Mode.choices, default=Mode.BLIND)
+    is_blind = models.BooleanField(default=True, help_text=_("Whether the models are hidden until the vote."))
     category = models.CharField(max_length=16, choices=Category.choices, default=Category.GENERAL)
+    language = models.CharField(max_length=16, blank=True, help_text=_("Of the first prompt, for example en."))
     system_prompt = models.TextField(blank=True)
+    pool = models.JSONField(default=list, blank=True, help_text=_("Slugs that were drawn from; empty for all."))
     share_token = models.CharField(max_length=32, unique=True, null=True, blank=True, editable=False)
     shared_turns = models.PositiveIntegerField(default=0, editable=False, help_text=_("How many the link shows."))
     created_at = models.DateTimeField(auto_now_add=True)
@@ -105,6 +113,22 @@ class Side(models.Model):
         return f"{self.battle_id} {self.label}"
 
 
+class Redraw(models.Model):
+    """A model that left a side before it had said a word, because it failed, and was replaced by another."""
+
+    side = models.ForeignKey(Side, on_delete=models.CASCADE, related_name="redraws")
+    model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="+")
+    error_kind = models.CharField(max_length=16)
+    error_message = models.TextField(blank=True, help_text=_("The upstream's own words; for the operator only."))
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.side_id}: {self.model_id} ({self.error_kind})"
+
+
 class Turn(models.Model):
     """One message of the person, which every side answers."""
 
@@ -121,12 +145,39 @@ class Turn(models.Model):
         return f"{self.battle_id} turn {self.number}"
 
 
+class Image(models.Model):
+    """A picture that goes with a turn: resized, and without metadata. Without a turn it was uploaded, but not sent."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    turn = models.ForeignKey(Turn, null=True, blank=True, on_delete=models.CASCADE, related_name="images")
+    file = models.FileField(upload_to="images/%Y/%m/")
+    media_type = models.CharField(max_length=32)
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    position = models.PositiveSmallIntegerField(default=0, help_text=_("In its turn, from 0."))
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["position", "created_at"]
+        indexes = [models.Index(fields=["owner", "created_at"], name="image_unsent", condition=models.Q(turn=None))]
+
+    def __str__(self) -> str:
+        return f"{self.width} x {self.height}"
+
+
 class Response(GeneratedText):
     """One side's answer to one turn. Regenerating adds an attempt; the last one stands, the earlier are kept."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="responses")
     side = models.ForeignKey(Side, on_delete=models.CASCADE, related_name="responses")
+    model = models.ForeignKey(
+        LanguageModel,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text=_("Who was asked: a side whose first model failed may have been drawn again."),
+    )
     attempt = models.PositiveIntegerField(default=1)
     is_current = models.BooleanField(default=True)
 
@@ -143,11 +194,23 @@ class Response(GeneratedText):
         return f"{self.turn_id} {self.side_id} attempt {self.attempt}"
 
 
+class Exclusion(models.TextChoices):
+    """Why a vote does not count."""
+
+    NAMED_ITSELF = "named_itself", _("A model said who it is")
+    ASKED_IDENTITY = "asked_identity", _("The prompt asked who it is")
+    DUPLICATE = "duplicate", _("The same models on the same prompt, by the same person")
+    WITHDRAWN = "withdrawn", _("Taken back")
+    ADMIN = "admin", _("Left out by an administrator")
+
+
 class Preference(models.Model):
-    """What a person said about a battle: the better side, a tie, or both bad."""
+    """What a person said about a battle: the best side, a ranking of several, a tie, or both bad. What follows from
+    it for each pair is in the leaderboard's comparisons, and can be made anew from here."""
 
     class Choice(models.TextChoices):
         WINNER = "winner", _("One is better")
+        RANKING = "ranking", _("Ranked")
         TIE = "tie", _("Tie")
         BOTH_BAD = "both_bad", _("Both bad")
 
@@ -155,7 +218,20 @@ class Preference(models.Model):
     voter = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="preferences")
     choice = models.CharField(max_length=8, choices=Choice.choices)
     winner = models.ForeignKey(Side, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    ranking = models.JSONField(
+        default=list, blank=True, help_text=_('Labels by rank, best first: [["b"], ["a", "c"]] has a and c equal.')
+    )
     turns = models.PositiveIntegerField(help_text=_("How many turns were judged."))
+    decided_ms = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("Milliseconds from the last answer's end to the vote.")
+    )
+    exclusion = models.CharField(
+        max_length=32,
+        blank=True,
+        choices=Exclusion.choices,
+        help_text=_("Why it does not count; empty if it does. The voter is not told."),
+    )
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
     reasons = models.JSONField(default=list, blank=True)
     comment = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

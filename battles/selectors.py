@@ -4,10 +4,12 @@ import random
 from typing import cast
 from uuid import UUID
 
-from django.db.models import OuterRef, Prefetch, QuerySet, Subquery
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Count, F, IntegerField, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from accounts.models import User
-from battles.models import Battle, Preference, Prompt, Reaction, Response, Side, Turn
+from battles.models import Battle, Image, Preference, Prompt, Reaction, Response, Side, Turn
 from common.errors import NotFound
 
 SUGGESTIONS = 6
@@ -22,7 +24,7 @@ def _whole(battles: QuerySet[Battle], viewer: User | None) -> QuerySet[Battle]:
         )
     return battles.prefetch_related(
         Prefetch("sides", Side.objects.select_related("model__endpoint")),
-        Prefetch("turns", Turn.objects.order_by("number").prefetch_related(Prefetch("responses", responses))),
+        Prefetch("turns", Turn.objects.order_by("number").prefetch_related(Prefetch("responses", responses), "images")),
         Prefetch("preferences", Preference.objects.select_related("winner")),
     )
 
@@ -42,23 +44,46 @@ def battle_whole(*, battle_id: UUID, viewer: User) -> Battle:
 
 def battle_shared(*, token: str) -> Battle:
     """A battle by its share link. Raises NotFound."""
-    battle = _whole(Battle.objects.kept().filter(share_token=token, revealed_at__isnull=False), None).first()
+    battle = _whole(Battle.objects.shared().filter(share_token=token), None).first()
     if battle is None:
         raise NotFound
     return battle
 
 
+def image_seen(*, image_id: UUID, viewer: User | AnonymousUser) -> Image:
+    """An image as file and size: one's own, or of a battle that is shared up to its turn. Raises NotFound."""
+    seen = Q(turn__battle__in=Battle.objects.shared(), turn__number__lte=F("turn__battle__shared_turns"))
+    if viewer.is_authenticated:
+        own = Battle.objects.kept().filter(owner=viewer)
+        seen |= Q(turn=None, owner=viewer) | Q(turn__battle__in=own)
+    image = Image.objects.filter(seen, pk=image_id).first()
+    if image is None:
+        raise NotFound
+    return image
+
+
 def battles_of(*, owner: User, query: str = "") -> QuerySet[Battle]:
-    """A person's battles, newest first, each with `first_prompt`; `query` is searched in all prompts."""
+    """A person's battles, newest first, each with `first_prompt` and how many `images`; `query` is searched in all
+    prompts."""
     query = query.replace("\0", "").strip()[:QUERY_MAX_CHARACTERS]  # PostgreSQL takes no NUL
     battles = Battle.objects.kept().filter(owner=owner)
     if query:
         battles = battles.filter(pk__in=Turn.objects.filter(prompt__icontains=query).values("battle"))
     first_prompt = Turn.objects.filter(battle=OuterRef("pk"), number=1).values("prompt")
-    return battles.annotate(first_prompt=Subquery(first_prompt)).prefetch_related(
+    counts = Image.objects.filter(turn__battle=OuterRef("pk")).order_by().values("turn__battle").annotate(n=Count("pk"))
+    images = Coalesce(Subquery(counts.values("n"), output_field=IntegerField()), 0)
+    return battles.annotate(first_prompt=Subquery(first_prompt), images=images).prefetch_related(
         Prefetch("sides", Side.objects.select_related("model")),
         Prefetch("preferences", Preference.objects.select_related("winner")),
     )
+
+
+def judged_runs(*, owner: User) -> QuerySet[Battle]:
+    """A person's line-ups that were judged after one turn and not taken back, whole, oldest first."""
+    runs = Battle.objects.kept().filter(
+        owner=owner, mode=Battle.Mode.LINEUP, preferences__turns=1, preferences__withdrawn_at=None
+    )
+    return _whole(runs, None).order_by("created_at")
 
 
 def suggestions(*, rng: random.Random | None = None) -> list[Prompt]:
@@ -73,13 +98,17 @@ def sides_answered(battle: Battle) -> set[int]:
 
 
 def is_votable(battle: Battle) -> bool:
-    """Whether a vote could be taken now: nothing is being written, and every side has answered at least once."""
-    if battle.preferences.all():
-        return False
-    turns = list(battle.turns.all())
-    if not turns or any(response.is_live for response in turns[-1].responses.all()):
-        return False
-    return sides_answered(battle) >= {side.pk for side in battle.sides.all()}
+    """Whether a vote could be taken now; needs a battle from `battle_whole`."""
+    last = list(battle.turns.all())[-1:]
+    is_busy = any(response.is_live for turn in last for response in turn.responses.all())
+    return may_be_judged(
+        is_judged=bool(battle.preferences.all()), is_busy=is_busy, answered=len(sides_answered(battle))
+    )
+
+
+def may_be_judged(*, is_judged: bool, is_busy: bool, answered: int) -> bool:
+    """The rule: nothing is being written, at least two sides have answered in some turn, and nobody has voted."""
+    return not is_judged and not is_busy and answered >= 2
 
 
 def preference_choice(preference: Preference) -> str:

@@ -3,16 +3,34 @@
 from typing import Any
 
 from django.conf import settings
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from battles.models import Battle, Category, Reaction, Response
-from battles.services import COMMENT_MAX_CHARACTERS, REASONS, SYSTEM_MAX_CHARACTERS
+from battles.services import COMMENT_MAX_CHARACTERS, IMAGES_A_TURN, LABELS, REASONS, SYSTEM_MAX_CHARACTERS
 
-CHOICES = ["a", "b", "tie", "both_bad"]
+RANK = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
 class TurnIn(serializers.Serializer[Any]):
     prompt = serializers.CharField(max_length=settings.PROMPT_MAX_CHARACTERS, trim_whitespace=False)
+    images = serializers.ListField(
+        child=serializers.UUIDField(),
+        default=list,
+        max_length=IMAGES_A_TURN,
+        help_text="Ids of images that you have uploaded and not sent yet.",
+    )
+
+
+class ImageIn(serializers.Serializer[Any]):
+    file = serializers.FileField(allow_empty_file=True, help_text="A JPEG, PNG, WebP or GIF, as multipart form data.")
+
+
+class ImageOut(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    url = serializers.CharField(help_text="The image without metadata, for browsers that may see its battle.")
+    width = serializers.IntegerField(help_text="Pixels.")
+    height = serializers.IntegerField(help_text="Pixels.")
 
 
 class BattleIn(TurnIn):
@@ -21,18 +39,26 @@ class BattleIn(TurnIn):
         child=serializers.CharField(max_length=100),
         default=list,
         max_length=100,
-        help_text="Slugs: both contenders of a named battle, or the pool that a blind one draws from.",
+        help_text="Slugs: the contenders of a named battle or line-up, or the pool that a blind one draws from.",
+    )
+    blind = serializers.BooleanField(default=False, help_text="Of a line-up: hide the names until the vote.")
+    count = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=2,
+        max_value=len(LABELS),
+        help_text="Of a line-up: how many are drawn; without it all of `models`, or all that answer.",
     )
     category = serializers.ChoiceField(choices=Category.choices, default=Category.GENERAL)
     system = serializers.CharField(default="", allow_blank=True, max_length=SYSTEM_MAX_CHARACTERS)
 
 
 class SideIn(serializers.Serializer[Any]):
-    side = serializers.ChoiceField(choices=["a", "b"])
+    side = serializers.CharField(max_length=2)
 
 
 class StopIn(serializers.Serializer[Any]):
-    side = serializers.ChoiceField(choices=["a", "b"], required=False, help_text="Both, where it is left out.")
+    side = serializers.CharField(max_length=2, required=False, help_text="All, where it is left out.")
 
 
 class ReactionIn(serializers.Serializer[Any]):
@@ -40,17 +66,29 @@ class ReactionIn(serializers.Serializer[Any]):
     value = serializers.ChoiceField(choices=Reaction.Value.choices, allow_null=True)
 
 
+class RankField(serializers.Field[Any, Any, Any, Any]):
+    """A label, or several labels that are equal."""
+
+    def to_internal_value(self, data: Any) -> str | list[str]:
+        if isinstance(data, str) or (isinstance(data, list) and all(isinstance(label, str) for label in data)):
+            return data
+        raise serializers.ValidationError("A rank is a label, or a list of labels that are equal.")
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
 class PreferenceIn(serializers.Serializer[Any]):
     """Exactly one of `choice`, `winner` and `ranking`."""
 
-    choice = serializers.ChoiceField(choices=CHOICES, required=False)
-    winner = serializers.ChoiceField(choices=["a", "b"], required=False)
+    choice = serializers.CharField(max_length=8, required=False, help_text="A label, `tie` or `both_bad`.")
+    winner = serializers.CharField(max_length=2, required=False, help_text="A label: better than all others.")
     ranking = serializers.ListField(
-        child=serializers.ChoiceField(choices=["a", "b"]),
+        child=extend_schema_field(RANK)(RankField)(),
         required=False,
-        min_length=2,
-        max_length=2,
-        help_text="Labels, best first.",
+        min_length=1,
+        max_length=len(LABELS),
+        help_text="Labels, best first; equal ones in a list of their own. Who is left out is not judged.",
     )
     reasons = serializers.ListField(child=serializers.ChoiceField(choices=list(REASONS)), default=list)
     comment = serializers.CharField(default="", allow_blank=True, max_length=COMMENT_MAX_CHARACTERS)
@@ -59,10 +97,7 @@ class PreferenceIn(serializers.Serializer[Any]):
         given = [name for name in ("choice", "winner", "ranking") if name in attrs]
         if len(given) != 1:
             raise serializers.ValidationError("Give exactly one of choice, winner and ranking.")
-        ranking = attrs.get("ranking", [])
-        if len(set(ranking)) != len(ranking):
-            raise serializers.ValidationError({"ranking": "Each side stands in a ranking once."})
-        attrs["choice"] = attrs.get("choice") or attrs.get("winner") or ranking[0]
+        attrs["choice"] = attrs.get("choice") or attrs.pop("winner", "")
         return attrs
 
 
@@ -101,6 +136,8 @@ class ResponseOut(serializers.Serializer[Any]):
     html = serializers.CharField(help_text="Sanitised; only the finished blocks while it is being written.")
     tail = serializers.CharField(help_text="While it is being written: the plain text after the finished blocks.")
     reasoning = serializers.CharField()
+    place = serializers.IntegerField(allow_null=True, help_text="In line for a free place; null until the reveal.")
+    waiting = serializers.CharField(help_text="What it waits for, in words; empty where it does not wait.")
     kind = serializers.CharField(help_text="What went wrong; neutral until the reveal.")
     message = serializers.CharField()
     reaction = serializers.ChoiceField(choices=Reaction.Value.choices, allow_null=True)
@@ -110,12 +147,17 @@ class ResponseOut(serializers.Serializer[Any]):
 class TurnOut(serializers.Serializer[Any]):
     number = serializers.IntegerField()
     prompt = serializers.CharField()
+    images = ImageOut(many=True)
     is_open = serializers.BooleanField(help_text="Asked after the vote, in the open; does not count.")
     responses = ResponseOut(many=True)
 
 
 class PreferenceOut(serializers.Serializer[Any]):
-    choice = serializers.ChoiceField(choices=CHOICES)
+    choice = serializers.CharField(help_text="The best side's label, `ranking`, `tie` or `both_bad`.")
+    ranking = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField()), help_text="Labels by rank, best first."
+    )
+    is_withdrawn = serializers.BooleanField()
     reasons = serializers.ListField(child=serializers.CharField())
     comment = serializers.CharField()
     created_at = serializers.CharField()
@@ -129,6 +171,7 @@ class BattleOut(serializers.Serializer[Any]):
     is_revealed = serializers.BooleanField()
     can_vote = serializers.BooleanField()
     can_prompt = serializers.BooleanField()
+    takes_images = serializers.BooleanField(help_text="False where a side that is known cannot look at images.")
     preference = PreferenceOut(allow_null=True)
     share_url = serializers.CharField(allow_null=True)
     sides = SideOut(many=True)
@@ -144,6 +187,7 @@ class BattleRowOut(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     is_revealed = serializers.BooleanField()
     prompt = serializers.CharField(help_text="The first one.")
+    images = serializers.IntegerField(help_text="How many went with its prompts.")
     choice = serializers.CharField(allow_null=True)
     models = serializers.ListField(child=serializers.CharField(), help_text="Names, after the reveal.")
 

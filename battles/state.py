@@ -8,7 +8,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from battles import blinding, selectors
-from battles.models import Battle, Preference, Response, Turn
+from battles.models import Battle, Image, Preference, Response, Turn
 from common.rendered import render_cached
 from leaderboard.selectors import rating_changes, ratings_now
 from providers.live import LiveView
@@ -31,6 +31,7 @@ def battle_state(battle: Battle, live: Mapping[UUID, LiveView] | None = None) ->
         "is_revealed": blinding.is_revealed(battle),
         "can_vote": selectors.is_votable(battle),
         "can_prompt": not is_busy,
+        "takes_images": blinding.takes_images(battle),
         "preference": preference and preference_state(preference),
         "share_url": battle.share_token and settings.PUBLIC_URL + reverse("battles:shared", args=[battle.share_token]),
         "sides": [blinding.side_shown(battle, side, ratings, changes) for side in sides],
@@ -41,6 +42,8 @@ def battle_state(battle: Battle, live: Mapping[UUID, LiveView] | None = None) ->
 def preference_state(preference: Preference) -> dict[str, Any]:
     return {
         "choice": selectors.preference_choice(preference),
+        "ranking": preference.ranking,
+        "is_withdrawn": preference.withdrawn_at is not None,
         "reasons": preference.reasons,
         "comment": preference.comment,
         "created_at": preference.created_at.isoformat(),
@@ -57,9 +60,16 @@ def turn_state(
     return {
         "number": turn.number,
         "prompt": turn.prompt,
+        "images": [image_state(image) for image in turn.images.all()],
         "is_open": preference is not None and turn.number > preference.turns,
         "responses": [response_state(battle, response, (live or {}).get(response.id)) for response in responses],
     }
+
+
+def image_state(image: Image) -> dict[str, Any]:
+    """Where an image is, for whoever may see its battle, and its size in pixels."""
+    address = reverse("battles:image", args=[image.id])
+    return {"id": str(image.id), "url": address, "width": image.width, "height": image.height}
 
 
 def response_state(battle: Battle, response: Response, view: LiveView | None = None) -> dict[str, Any]:
@@ -77,12 +87,15 @@ def response_state(battle: Battle, response: Response, view: LiveView | None = N
         "reasoning": response.reasoning,
         "kind": kind,
         "message": message,
+        "place": None,
+        "waiting": "",
         "reaction": reaction and reaction.value,
         "metrics": blinding.metrics_shown(battle, response),
     }
     if view:
         state |= {"status": view.status, "text": view.text, "reasoning": view.reasoning}
-        state |= {"html": view.html, "tail": view.tail}
+        place, waiting = blinding.place_shown(battle, view.place)
+        state |= {"html": view.html, "tail": view.tail, "place": place, "waiting": waiting}
     elif response.text:
         state["html"] = render_cached(response.text)
     return state
@@ -101,6 +114,7 @@ def battle_row(battle: Battle) -> dict[str, Any]:
         "created_at": battle.created_at,
         "is_revealed": is_revealed,
         "prompt": getattr(battle, "first_prompt", None) or "",
+        "images": getattr(battle, "images", 0),
         "choice": preference and selectors.preference_choice(preference),
         "models": [side["name"] for side in sides] if is_revealed else [],
     }

@@ -19,24 +19,55 @@ from battles.models import Category
 from battles.services import REASONS
 from common.errors import NotFound
 from providers.models import LanguageModel
+from providers.usage import budget_of
 
 BATTLES_A_PAGE = 20
+IMAGE_KEPT_SECONDS = 365 * 24 * 3600
+# More would not fit on a page; programs may ask more.
+LINEUP_MAX = 8
+
+
+def _limits() -> dict[str, int | bool]:
+    """What a box for a prompt must know: characters, images, bytes, and whether a battle with images is possible."""
+    return {
+        "prompt_max": settings.PROMPT_MAX_CHARACTERS,
+        "images": services.IMAGES_A_TURN,
+        "image_bytes": services.image_bytes_max(),
+        "sees": LanguageModel.objects.active().filter(sees_images=True)[:2].count() == 2,
+    }
 
 
 @login_required
 @require_safe
 def new(request: HttpRequest) -> HttpResponse:
     active = list(LanguageModel.objects.active().select_related("endpoint"))
-    models = [model for model in active if model.endpoint.is_reachable]
+    models = [model for model in active if model.is_available]
     context = {
         "suggestions": selectors.suggestions(),
         "categories": Category.choices,
         "models": models,
         "available_count": len(models),
         "away_count": len(active) - len(models),
-        "limits": {"prompt_max": settings.PROMPT_MAX_CHARACTERS},
+        "limits": _limits(),
+        "budget": budget_of(cast(User, request.user).pk),
     }
     return render(request, "battles/new.html", context)
+
+
+@login_required
+@require_safe
+def lineup(request: HttpRequest) -> HttpResponse:
+    active = LanguageModel.objects.active().select_related("endpoint")
+    models = [model for model in active if model.is_available]
+    context = {
+        "suggestions": selectors.suggestions(),
+        "categories": Category.choices,
+        "models": models,
+        "available_count": len(models),
+        "lineup_max": LINEUP_MAX,
+        "limits": _limits(),
+    }
+    return render(request, "battles/lineup.html", context)
 
 
 @login_required
@@ -51,7 +82,8 @@ def detail(request: HttpRequest, battle_id: UUID) -> HttpResponse:
         "state": state.battle_state(battle, views),
         "categories": Category.choices,
         "reasons": REASONS,
-        "limits": {"prompt_max": settings.PROMPT_MAX_CHARACTERS},
+        "limits": _limits(),
+        "budget": budget_of(cast(User, request.user).pk),
     }
     return render(request, "battles/detail.html", context)
 
@@ -85,6 +117,22 @@ def restore(request: HttpRequest, battle_id: UUID) -> HttpResponse:
     except NotFound as error:
         raise Http404 from error
     return redirect("battles:history")
+
+
+@require_safe
+def image(request: HttpRequest, image_id: UUID) -> HttpResponse:
+    """An image of a prompt, for whoever may see its battle. It never changes, so browsers keep it."""
+    try:
+        row = selectors.image_seen(image_id=image_id, viewer=cast(User, request.user))
+        with row.file.open("rb") as file:
+            response = HttpResponse(file.read(), content_type=row.media_type)
+    except (NotFound, FileNotFoundError) as error:
+        raise Http404 from error
+    response.headers["Cache-Control"] = f"private, max-age={IMAGE_KEPT_SECONDS}, immutable"
+    response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    response.headers["X-Robots-Tag"] = "noindex"
+    return response
 
 
 @require_safe

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from django.core.cache import cache
+from django.utils import translation
 from rest_framework.test import APIClient
 
 from tests import factories
 from tests.fakes.upstream import Upstream
+from tests.line import Line
 from tests.live import Person
 from tests.server import Server, start
 
@@ -22,6 +24,13 @@ def _empty_cache() -> Iterator[None]:
     cache.clear()
     yield
     cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def _language_of_one_test_only() -> Iterator[None]:
+    """A request in another language leaves its thread in it, until the next request."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(autouse=True)
@@ -73,3 +82,11 @@ def server(upstream: Upstream, tmp_path_factory: pytest.TempPathFactory) -> Iter
 def person(server: Server) -> Person:
     """Somebody who is logged in at the server."""
     return Person(server, server.accounts[1])
+
+
+@pytest.fixture
+def line(person: Person) -> Iterator[Line]:
+    """That person before an endpoint that takes one at a time."""
+    line = Line(person)
+    yield line
+    line.go_on()

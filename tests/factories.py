@@ -63,6 +63,7 @@ def battle(
 ) -> Battle:
     """A battle of two models whose sides have answered each prompt, unless `status` says otherwise."""
     contenders = list(models) or [language_model(), language_model()]
+    fields = {"is_blind": fields.get("mode", Battle.Mode.BLIND) == Battle.Mode.BLIND} | fields
     row = Battle.objects.create(owner=owner or user(), **fields)
     sides = [
         Side.objects.create(battle=row, model=model, label=label) for label, model in zip("ab", contenders, strict=True)
@@ -71,5 +72,7 @@ def battle(
         turn = Turn.objects.create(battle=row, number=number, prompt=prompt)
         for side in sides:
             text = f"Answer {number} of side {side.label}." if status == Response.Status.FINISHED else ""
-            Response.objects.create(turn=turn, side=side, status=status, text=text, latency_ms=1234, first_token_ms=77)
+            Response.objects.create(
+                turn=turn, side=side, model=side.model, status=status, text=text, latency_ms=1234, first_token_ms=77
+            )
     return row

@@ -2,6 +2,7 @@
 
 import json
 import urllib.request
+from collections.abc import Iterator
 from typing import Any
 from urllib.error import HTTPError
 
@@ -25,18 +26,51 @@ class Person:
         return status, json.loads(text or "{}")
 
     def call_raw(self, method: str, path: str, body: JSON | None = None, **headers: str) -> tuple[int, str]:
+        request = self._request(method, path, body, **headers)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except HTTPError as error:
+            return error.code, error.read().decode()
+
+    def upload(self, image: bytes) -> tuple[int, JSON]:
+        """Send an image as a form does."""
+        head = 'Content-Disposition: form-data; name="file"; filename="a.png"\r\nContent-Type: image/png'
+        return self.send_form(b"--edge\r\n" + head.encode() + b"\r\n\r\n" + image + b"\r\n--edge--\r\n")
+
+    def send_form(self, form: bytes) -> tuple[int, JSON]:
+        """Send a form with parts between lines of --edge."""
         request = urllib.request.Request(
+            f"{self.server.url}/api/v1/images/",
+            method="POST",
+            data=form,
+            headers={
+                "Authorization": f"Bearer {self.account.api_key}",
+                "Content-Type": "multipart/form-data; boundary=edge",
+            },
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, json.loads(answer.read())
+        except HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    def events(self, path: str, body: JSON) -> Iterator[JSON]:
+        """The frames of an event stream, as they come."""
+        request = self._request("POST", path, body, Accept="text/event-stream")
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            for line in answer:
+                if data := line.decode().removeprefix("data: ").strip():
+                    yield json.loads(data)
+
+    def _request(self, method: str, path: str, body: JSON | None = None, **headers: str) -> urllib.request.Request:
+        return urllib.request.Request(
             f"{self.server.url}/api/v1/{path}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self.account.api_key}", "Content-Type": "application/json"}
             | {name.replace("_", "-"): value for name, value in headers.items()},
         )
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return answer.status, answer.read().decode()
-        except HTTPError as error:
-            return error.code, error.read().decode()
 
     def battle(self, *scripts: str, prompt: str = "Why is the sky blue?", **fields: Any) -> JSON:
         """Start a battle of the models that play these scripts."""

@@ -6,6 +6,8 @@ Run as `python -m tests.server_data UPSTREAM_URL ACCOUNTS` with the server's env
 import json
 import os
 import sys
+from collections.abc import Iterable
+from typing import Any
 
 import django
 
@@ -19,36 +21,55 @@ from django.contrib.sessions.backends.db import SessionStore  # noqa: E402
 from accounts.models import Scope, User  # noqa: E402
 from accounts.services import apikey_issue  # noqa: E402
 from battles.services import prompts_seed  # noqa: E402
+from providers.keys import endpoint_key_set  # noqa: E402
 from providers.models import Endpoint, LanguageModel  # noqa: E402
 from tests.fakes.scripts import SCRIPTS  # noqa: E402
 
 # Words that occur nowhere but in the catalogue of the test server.
 CLUES = ("axolotl", "pangolin")
+UPSTREAM_KEY = "sk-axolotl-0123456789"
+WIRE_SCRIPTS = (
+    "steady", "other", "thinker", "slow", "dies", "error-in-stream", "refuses-401", "missing-404", "always-429",
+    "overloaded-529", "broken-500", "eyes",
+)  # fmt: skip
+NARROW_SCRIPTS = ("held", "held-too")
 
 
 def main(upstream_url: str, accounts: int) -> None:
-    endpoint = Endpoint.objects.create(
-        slug="axolotl-endpoint",
-        name="Axolotl endpoint",
-        base_url=upstream_url,
-        first_token_timeout=2,
-        idle_timeout=2,
+    _endpoint("axolotl", "Axolotl", SCRIPTS, base_url=upstream_url)
+    # The upstream wants a key on the other wires.
+    _endpoint("axolotl-anthropic", "Axolotl on Anthropic's wire", WIRE_SCRIPTS, kind="anthropic", base_url=upstream_url)
+    _endpoint("axolotl-gemini", "Axolotl on Gemini's wire", WIRE_SCRIPTS, kind="gemini", base_url=f"{upstream_url}beta")
+    # One at a time, and what it is asked takes as long as a test wants.
+    _endpoint(
+        "axolotl-narrow", "Narrow axolotl", NARROW_SCRIPTS, base_url=upstream_url, max_streams=1, first_token_timeout=60
     )
-    for script in SCRIPTS:
-        LanguageModel.objects.create(
+    prompts_seed()
+    people = [_account(f"person{number}", is_staff=number == 0) for number in range(accounts)]
+    print(json.dumps({"cookie_name": settings.SESSION_COOKIE_NAME, "accounts": people}))
+
+
+def _endpoint(slug: str, name: str, scripts: Iterable[str], **fields: Any) -> None:
+    """An endpoint with a model for each script."""
+    timeouts = {"first_token_timeout": 2, "idle_timeout": 2}
+    endpoint = Endpoint.objects.create(slug=f"{slug}-endpoint", name=f"{name} endpoint", **timeouts | fields)
+    if "kind" in fields:
+        endpoint_key_set(endpoint=endpoint, key=UPSTREAM_KEY)
+    LanguageModel.objects.bulk_create(
+        LanguageModel(
             endpoint=endpoint,
-            slug=f"axolotl-{script}",
-            name=f"Axolotl {script}",
+            slug=f"{slug}-{script}",
+            name=f"{name} {script}",
             upstream_id=script,
             organisation="Pangolin Labs",
             input_price=1,
             output_price=2,
+            sees_images=script in ("steady", "other", "eyes"),
             # Only these are drawn where a test names no models.
-            sampling_weight=1 if script in ("steady", "other") else 0,
+            sampling_weight=1 if slug == "axolotl" and script in ("steady", "other") else 0,
         )
-    prompts_seed()
-    people = [_account(f"person{number}", is_staff=number == 0) for number in range(accounts)]
-    print(json.dumps({"cookie_name": settings.SESSION_COOKIE_NAME, "accounts": people}))
+        for script in scripts
+    )
 
 
 def _account(username: str, *, is_staff: bool) -> dict[str, str]:

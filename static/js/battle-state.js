@@ -41,6 +41,9 @@ export function applied(state, frame) {
 
 function change(state, response, frame) {
   switch (frame.type) {
+    case "queued":
+      Object.assign(response, { place: frame.place, waiting: frame.message });
+      break;
     case "reasoning":
       response.reasoning += frame.text;
       break;

@@ -7,6 +7,7 @@ import { ratingChange } from "./rating-change.js";
 import { Socket } from "./socket.js";
 import { Turns } from "./turns.js";
 import { View } from "./view.js";
+import { RankVote } from "./rank-vote.js";
 import { Vote } from "./vote.js";
 
 const $ = (id) => document.getElementById(id);
@@ -18,11 +19,12 @@ let state = JSON.parse($("battle-state").textContent);
 let asked = ""; // the last frame sent, so that a refusal is shown where it was asked
 
 const turns = new Turns($("turns"), $("turn-template"), words);
-const view = new View(root, $("viewbar"), state.sides);
-const ask = new PromptBox($("ask"), { draft: `follow-up-${state.id}`, send: (text) => send({ type: "prompt", text }) || ask.error(words.offline) });
-const vote = new Vote($("votebar"), $("outcome"), {
-  battleId: state.id,
-  send: (choice, reasons, comment) => send({ type: "preference", choice, reasons, comment }),
+const isLineup = state.mode === "lineup";
+const view = isLineup ? { render() {}, step() {}, isSingle: false } : new View(root, $("viewbar"), state.sides);
+const ask = new PromptBox($("ask"), { draft: `follow-up-${state.id}`, send: (text, images) => send({ type: "prompt", text, images }) || ask.error(words.offline) });
+const vote = new (isLineup ? RankVote : Vote)($("votebar"), $("outcome"), {
+  battleId: state.id, cards: $("turns"),
+  send: (given) => send({ type: "preference", ...given }),
   words,
 });
 
@@ -46,9 +48,9 @@ function renderBars() {
   view.render(state.sides, lastTurn(state)?.responses.filter(isLive).map((response) => response.side) ?? []);
   ask.form.hidden = false;
   ask.disable(busy);
-  ask.form.querySelector("[data-busy]").hidden = !busy;
+  ask.tray.allow(state.takes_images);
   const label = ask.form.querySelector("label");
-  label.textContent = state.preference ? label.dataset.labelOpen : label.dataset.labelCounts;
+  label.textContent = label.dataset[state.preference ? "labelOpen" : "labelCounts"];
 }
 
 function render() {
@@ -68,6 +70,7 @@ function show(frame) {
       panel.tail(response.tail);
       panel.status(response, {});
       break;
+    case "queued":
     case "reasoning":
       panel.reasoning(response.reasoning);
       panel.status(response, {});
@@ -125,8 +128,7 @@ $("turns").addEventListener("click", async (event) => {
   const action = button.dataset.do;
   if (action === "copy") {
     await copy(response.text || panel.querySelector("[data-html]").innerText);
-    said(button, words.copied);
-    return;
+    return said(button, words.copied);
   }
   const frame = action === "like" || action === "dislike"
     ? { type: "reaction", response: response.id, value: response.reaction === action ? null : action }
@@ -136,8 +138,7 @@ $("turns").addEventListener("click", async (event) => {
 
 document.addEventListener("keydown", (event) => {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (!step || !view.isSingle || event.target !== document.body) return;
-  view.step(step);
+  if (step && view.isSingle && event.target === document.body) view.step(step);
 });
 
 const jump = $("jump");

@@ -18,12 +18,14 @@ const mode = () => form.elements.mode.value;
 function renderMode() {
   named.hidden = mode() !== "named";
   named.disabled = named.hidden;
+  const chosen = [...named.querySelectorAll("option:checked")];
+  box.tray.allow(named.hidden || chosen.every((option) => "sees" in option.dataset));
   remember("battle-mode", mode());
 }
 
-async function start(prompt) {
+async function start(prompt, images) {
   const given = new FormData(form);
-  const body = { prompt, mode: mode(), category: given.get("category") };
+  const body = { prompt, mode: mode(), category: given.get("category"), images };
   if (body.mode === "named") body.models = given.getAll("models");
   if (body.models && new Set(body.models).size < 2) {
     box.error(form.dataset.twoModels);

@@ -80,7 +80,7 @@ export class Panel {
     element.dataset.response = response.id;
     element.setAttribute("aria-busy", String(live));
     parts.live.hidden = !live;
-    if (live) this.say(hasText ? words.writing : response.reasoning ? words.reasoning : words.thinking);
+    if (live) this.say(hasText ? words.writing : response.reasoning ? words.reasoning : response.waiting || words.thinking);
     parts.shimmer.hidden = !live || hasText;
     parts.stopped.hidden = response.status !== "stopped";
     parts.failure.hidden = !isFailed;

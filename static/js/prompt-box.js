@@ -1,15 +1,17 @@
 /* A box for a prompt: grows with its text, keeps a draft, sends on Enter. Text leaves it only when it was taken. */
 import { fill } from "./figures.js";
+import { ImageTray } from "./images.js";
 import { recall, remember } from "./storage.js";
 
 const hasPointer = matchMedia("(pointer: fine)");
 
 export class PromptBox {
-  /** `send(text)` is called with what was typed, never with nothing or too much. */
+  /** `send(text, images)` is called with what was typed, never with nothing or too much, and the ids of its images. */
   constructor(form, { draft, send }) {
     Object.assign(this, { form, draft, send });
     this.area = form.querySelector("textarea");
     this.errors = form.querySelector("[data-errors]");
+    this.tray = new ImageTray(form.querySelector("[data-tray]"), form, draft);
     this.area.value ||= recall(draft, "", "sessionStorage");
     this.grow();
     this.area.addEventListener("input", () => {
@@ -38,7 +40,8 @@ export class PromptBox {
     if (!text || this.isDisabled) return;
     const length = [...text].length;
     if (length > max) this.error(fill(this.form.dataset.tooLong, { length: length.toLocaleString(), max: max.toLocaleString() }));
-    else this.send(text);
+    else if (this.tray.isBusy) this.error(this.tray.words.wait);
+    else this.send(text, this.tray.ids);
   }
 
   set(text) {
@@ -49,6 +52,7 @@ export class PromptBox {
 
   taken() {
     this.area.value = "";
+    this.tray.clear();
     remember(this.draft, "", "sessionStorage");
     this.grow();
   }
@@ -56,6 +60,8 @@ export class PromptBox {
   disable(is) {
     this.isDisabled = is;
     this.form.querySelector('[type="submit"]').disabled = is;
+    const note = this.form.querySelector("[data-busy]");
+    if (note) note.hidden = !is;
   }
 
   error(message) {

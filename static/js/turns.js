@@ -29,7 +29,8 @@ export class Turns {
     const side = state.sides.find((one) => one.label === response.side);
     const judged = isJudged(state, turn);
     const can = { regenerate: turn === lastTurn(state) && !judged };
-    const isChosen = judged && state.preference.choice === response.side;
+    const best = state.preference?.ranking?.[0] ?? [state.preference?.choice];
+    const isChosen = judged && best.includes(response.side);
     this.turns.get(turn.number).panels.get(response.side).render(response, side, { can, isChosen });
   }
 
@@ -45,10 +46,23 @@ export class Turns {
     for (const panel of element.querySelectorAll("[data-side]")) panels.set(panel.dataset.side, new Panel(panel, this.words));
     const shown = { element, panels, open: element.querySelector("[data-open]"), prompt: element.querySelector("[data-prompt]") };
     shown.prompt.textContent = turn.prompt;
+    this.images(element.querySelector("[data-images]"), turn.images);
     this.turns.set(turn.number, shown);
     this.root.append(element);
     this.fold(shown);
     return shown;
+  }
+
+  /** What was asked about, each a link to itself. */
+  images(list, images) {
+    list.hidden = !images.length;
+    for (const [index, image] of images.entries()) {
+      const entry = list.nextElementSibling.content.firstElementChild.cloneNode(true);
+      entry.querySelector("a").href = image.url;
+      const { url: src, width, height } = image;
+      Object.assign(entry.querySelector("img"), { src, width, height, alt: fill(list.dataset.alt, { number: index + 1 }) });
+      list.append(entry);
+    }
   }
 
   /** A long prompt is cut to a few lines, with a button for the rest. */

@@ -107,13 +107,13 @@ def test_no_address_that_takes_a_battles_id_tells_a_model(battle: Battle) -> Non
 @pytest.mark.parametrize(
     ("name", "body"),
     [
-        ("api-preference", {"choice": "nonsense"}),
-        ("api-preference", {"ranking": ["a", "a"]}),
-        ("api-regenerate", {"side": "c"}),
-        ("api-share", {}),
-        ("api-turns", {"prompt": ""}),
-        ("api-reactions", {"response": "nonsense", "value": "like"}),
-        ("api-stop", {"side": "x"}),
+        ("api_preference", {"choice": "nonsense"}),
+        ("api_preference", {"ranking": ["a", "a"]}),
+        ("api_regenerate", {"side": "c"}),
+        ("api_share", {}),
+        ("api_turns", {"prompt": ""}),
+        ("api_reactions", {"response": "nonsense", "value": "like"}),
+        ("api_stop", {"side": "x"}),
     ],
 )
 def test_no_refusal_tells_a_model(
@@ -143,7 +143,7 @@ def test_nobody_else_reads_a_battle_nor_its_share_link_before_the_vote(battle: B
         assert stranger.get(url).status_code in (404, 405), url
     owner = Client()
     owner.force_login(battle.owner)
-    assert owner.post(reverse("api-share", args=[battle.id])).status_code == 403
+    assert owner.post(reverse("api_share", args=[battle.id])).status_code == 403
 
 
 def test_after_the_vote_the_state_tells_everything(contenders: list[LanguageModel]) -> None:

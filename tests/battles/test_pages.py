@@ -58,7 +58,7 @@ def test_a_battle_costs_the_same_queries_however_long_it_is(
     client, owner = client_of_owner
     battle = factories.battle(owner, prompts=[f"Question {number}?" for number in range(turns)])
     services.preference_record(battle_id=battle.id, voter=owner, choice="a")
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(14):
         assert client.get(reverse("battles:detail", args=[battle.id])).status_code == 200
 
 

@@ -1,11 +1,13 @@
 """Two web processes on one database and one Redis: what one writes, the other shows, stops and takes votes on."""
 
+import json
 import os
 from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.scripts import OTHER, STEADY
+from tests.fakes.scripts import OTHER, PLAIN, STEADY
+from tests.line import Line
 from tests.live import Person
 from tests.server import Server
 
@@ -46,3 +48,27 @@ def test_one_process_stops_what_the_other_writes_and_takes_the_vote(
         there.send("preference", choice="tie")
         there.until("revealed")
         assert here.until("snapshot")["battle"]["preference"]["choice"] == "tie"
+
+
+def test_one_process_shows_who_waits_in_the_other_and_lets_them_leave(
+    server: Server, twin: Server, person: Person, line: Line
+) -> None:
+    battle = line.battle(mode="named")
+    with Person(twin, person.account).watch(battle["id"]) as there:
+        while not there.frames or "Next in line" not in json.dumps(there.frames):
+            there.next()
+        there.send("stop")
+        assert {end["status"] for end in there.until_ended().values()} == {"stopped"}
+
+
+def test_two_processes_share_one_line(twin: Server, person: Person, line: Line) -> None:
+    """The place that one process holds, the other waits for."""
+    line.battle(mode="named")
+    there = Line(Person(twin, person.account))
+    later = there.battle(mode="named")
+    with there.person.watch(later["id"]) as window:
+        while "Next in line" not in json.dumps(window.frames):
+            window.next()
+        line.go_on()
+        there.go_on()
+        assert {end["text"] for end in window.until_ended().values()} == {PLAIN}

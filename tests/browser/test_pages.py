@@ -14,7 +14,15 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("server")]
 
 LOOKS = [(1280, False), (1280, True), (390, False), (390, True)]
 OPEN_PAGES = ["/", "/account/login/", "/account/signup/", "/account/password/reset/", "/leaderboard/"]
-OWN_PAGES = ["/", "/battle/", "/history/", "/account/", "/account/password/change/", "/account/logout/"]
+OWN_PAGES = [
+    "/",
+    "/battle/",
+    "/history/",
+    "/account/",
+    "/account/usage/",
+    "/account/password/change/",
+    "/account/logout/",
+]
 
 
 def _violations(page: Page) -> list[str]:
