@@ -1,0 +1,170 @@
+"""One export from its filters to its bytes, in constant memory."""
+
+import io
+import json
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from battles.exports import cards
+from battles.exports.errors import ExportInvalid
+from battles.exports.formats import FORMATS
+from battles.exports.kinds import Row, kind_of
+from battles.exports.seen import Seen
+from battles.exports.selection import Selection
+
+GZIP = 16 + zlib.MAX_WBITS
+COUNTED_AT_MOST = 10_000
+NOTHING = "Nothing fits these filters, so the file has no rows."
+
+
+class Export:
+    """`pieces()` makes the file; `rows` and `skipped` are complete when it has ended.
+
+    Raises ExportInvalid for an unknown kind or format, an unknown board, and for whole trajectories as plain text.
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: str,
+        format: str,
+        selection: Selection,
+        bundle: bool = False,
+        gzip: bool = False,
+        on_row: Callable[[int], None] = lambda rows: None,
+    ) -> None:
+        if format not in FORMATS:
+            raise ExportInvalid(f"There is no format “{format}”. Known are: {', '.join(FORMATS)}.")
+        self.kind = kind_of(kind)
+        if selection.trajectories and selection.shape == "standard" and kind in ("dpo", "kto", "reward"):
+            message = "A whole trajectory has several messages: ask for shape=conversational with it."
+            raise ExportInvalid(message, fields={"trajectories": [message]})
+        self.format = FORMATS[format]
+        self.selection = selection
+        self.bundle = bundle
+        self.gzip = gzip and not bundle
+        self.rows = 0
+        self.skipped: Counter[str] = Counter()
+        self._on_row = on_row
+        self._seen = Seen()
+        rows = self.kind.rows(selection, self._seen, self.skipped)
+        # The first row is made now: what is wrong with the filters shows before an answer has begun.
+        first = next(rows, None)
+        self.is_empty = first is None
+        self._rows = chain([] if first is None else [first], rows)
+
+    @property
+    def data_name(self) -> str:
+        return f"{self.kind.slug}.{self.format.slug}"
+
+    @property
+    def name(self) -> str:
+        if self.bundle:
+            return f"{self.kind.slug}.zip"
+        return f"{self.data_name}.gz" if self.gzip else self.data_name
+
+    @property
+    def media_type(self) -> str:
+        if self.bundle:
+            return "application/zip"
+        return "application/gzip" if self.gzip else self.format.media_type
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes of the file, once."""
+        try:
+            data = self.format.write(self._columns, self._counted())
+            if self.bundle:
+                yield from self._zipped(data)
+            else:
+                yield from gzipped(data) if self.gzip else data
+        finally:
+            self._seen.close()
+
+    def manifest(self) -> dict[str, Any]:
+        """What the file holds; complete after `pieces()`."""
+        return cards.manifest(
+            kind=self.kind.slug,
+            file=self.data_name,
+            columns=self._columns,
+            filters=self.selection.described(),
+            counts={"rows": self.rows, "skipped": dict(sorted(self.skipped.items()))},
+            code_version=settings.VERSION,
+            created_at=timezone.now().isoformat(timespec="seconds"),
+            message=NOTHING if self.is_empty else "",
+        )
+
+    @property
+    def _columns(self) -> dict[str, str]:
+        return self.kind.columns(self.selection.shape)
+
+    def _counted(self) -> Iterator[Row]:
+        for row in self._rows:
+            self.rows += 1
+            self._on_row(self.rows)
+            yield row
+
+    def _zipped(self, data: Iterator[bytes]) -> Iterator[bytes]:
+        sink = _Sink()
+        with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
+            with archive.open(zipfile.ZipInfo(self.data_name, _now()), "w", force_zip64=True) as entry:
+                for piece in data:
+                    entry.write(piece)
+                    yield sink.take()
+            told = self.manifest()
+            card = cards.card(told, task=self.kind.task)
+            archive.writestr(zipfile.ZipInfo("manifest.json", _now()), json.dumps(told, indent=2, ensure_ascii=False))
+            archive.writestr(zipfile.ZipInfo("README.md", _now()), card)
+        yield sink.take()
+
+
+def gzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces as one gzip stream."""
+    packer = zlib.compressobj(wbits=GZIP)
+    for piece in pieces:
+        if packed := packer.compress(piece):
+            yield packed
+    yield packer.flush()
+
+
+def rows_estimated(*, kind: str, selection: Selection) -> tuple[int, bool]:
+    """How many rows there will be, counted up to COUNTED_AT_MOST, and whether there are more."""
+    export = Export(kind=kind, format="jsonl", selection=selection)
+    try:
+        for count, _ in enumerate(export._counted(), start=1):
+            if count >= COUNTED_AT_MOST:
+                return count, True
+        return export.rows, False
+    finally:
+        export._seen.close()
+
+
+def _now() -> tuple[int, int, int, int, int, int]:
+    now = timezone.now()
+    return now.year, now.month, now.day, now.hour, now.minute, now.second
+
+
+class _Sink(io.RawIOBase):
+    """A stream that cannot be rewound, so that the archive is written from front to back."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        piece = bytes(data)
+        self._held += piece
+        return len(piece)
+
+    def take(self) -> bytes:
+        piece = bytes(self._held)
+        self._held.clear()
+        return piece

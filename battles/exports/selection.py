@@ -1,0 +1,156 @@
+"""What goes into an export: who asks, which votes, and in which shape."""
+
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.db.models import Model, Q, QuerySet
+
+from battles.exports.errors import ExportInvalid
+from battles.models import Preference, Reaction
+from leaderboard.models import Board, Comparison
+
+M = TypeVar("M", bound=Model)
+SHAPES = ("standard", "conversational")
+SOURCES = ("human", "judge", "import")
+RANKINGS = ("pairs", "winner")
+# How this module calls a source, and how the comparisons do.
+KIND_OF_SOURCE = {"human": "battle", "judge": "judge", "import": "import"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The filters of one export. What is empty filters nothing.
+
+    `owner_id` is who may see only their own; None is for administrators: all who share. `minimum_votes` and `majority`
+    (a share from 0.5 to 1) ask for agreement among the votes on the same two answers.
+    """
+
+    owner_id: int | None
+    board: str = ""
+    source: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    category: str = ""
+    language: str = ""
+    models: list[str] = field(default_factory=list)
+    minimum_votes: int = 1
+    majority: float = 0.5
+    shape: str = "standard"
+    ranking: str = "pairs"
+    trajectories: bool = False
+    likes: bool = True
+    ties: bool = False
+    both_bad: bool = False
+
+    @property
+    def asks_agreement(self) -> bool:
+        return self.minimum_votes > 1 or self.majority > 0.5
+
+    def described(self) -> dict[str, Any]:
+        """For the manifest: all filters, and nobody's id."""
+        values = asdict(self) | {"people": "all who share" if self.owner_id is None else "own votes only"}
+        del values["owner_id"]
+        return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
+
+
+def preferences_selected(selection: Selection) -> QuerySet[Preference]:
+    """The votes that may be exported: they count, were not withdrawn, their battle was not deleted, and who voted and
+    who wrote the prompts share, or ask for their own. Raises ExportInvalid for an unknown board."""
+    rows = Preference.objects.filter(exclusion="", withdrawn_at__isnull=True, battle__deleted_at__isnull=True)
+    rows = _times(rows, selection)
+    if selection.source not in ("", "human"):
+        return rows.none()
+    if selection.owner_id is None:
+        rows = rows.filter(voter__shares_data=True, battle__owner__shares_data=True)
+    else:
+        rows = rows.filter(voter_id=selection.owner_id, battle__owner_id=selection.owner_id)
+    if selection.category:
+        rows = rows.filter(battle__category=selection.category)
+    if selection.language:
+        rows = rows.filter(battle__language=selection.language)
+    return _on_board(rows, selection, "battle__")
+
+
+def reactions_selected(selection: Selection) -> QuerySet[Reaction]:
+    """Likes and dislikes that may be exported, by the same rules; of revealed battles only, for a row names a model."""
+    rows = Reaction.objects.filter(
+        response__turn__battle__deleted_at__isnull=True,
+        response__turn__battle__revealed_at__isnull=False,
+        response__is_current=True,
+    )
+    rows = _times(rows, selection)
+    if selection.source not in ("", "human") or selection.board or not selection.likes:
+        return rows.none()
+    if selection.owner_id is None:
+        rows = rows.filter(user__shares_data=True, response__turn__battle__owner__shares_data=True)
+    else:
+        rows = rows.filter(user_id=selection.owner_id, response__turn__battle__owner_id=selection.owner_id)
+    if selection.category:
+        rows = rows.filter(response__turn__battle__category=selection.category)
+    if selection.language:
+        rows = rows.filter(response__turn__battle__language=selection.language)
+    if selection.models:
+        rows = rows.filter(response__model__slug__in=selection.models)
+    return rows
+
+
+def comparisons_selected(selection: Selection) -> QuerySet[Comparison]:
+    """Outcomes between two models that count; those of people who share, of judges and of imports."""
+    rows = _times(Comparison.objects.counted(), selection)
+    if selection.source:
+        rows = rows.filter(source_kind=KIND_OF_SOURCE[selection.source])
+    if selection.owner_id is None:
+        rows = rows.filter(Q(voter__isnull=True) | Q(voter__shares_data=True))
+    else:
+        rows = rows.filter(voter_id=selection.owner_id)
+    if selection.category:
+        rows = rows.filter(category=selection.category)
+    if selection.language:
+        rows = rows.filter(language=selection.language)
+    if selection.models:
+        rows = rows.filter(model_a__slug__in=selection.models, model_b__slug__in=selection.models)
+    return _on_board(rows, selection, "")
+
+
+def _times(rows: QuerySet[M], selection: Selection) -> QuerySet[M]:
+    if selection.since:
+        rows = rows.filter(created_at__gte=selection.since)
+    if selection.until:
+        rows = rows.filter(created_at__lt=selection.until)
+    return rows
+
+
+def _on_board(rows: QuerySet[M], selection: Selection, prefix: str) -> QuerySet[M]:
+    """Those that count on a board. `prefix` leads from a row to its mode, category and language."""
+    if not selection.board:
+        return rows
+    asked = Board.objects.filter(slug=selection.board)
+    if selection.owner_id is not None:
+        asked = asked.filter(is_public=True)
+    board = asked.first() or (Board(slug="main", sources=["battle"]) if selection.board == "main" else None)
+    if board is None:
+        raise ExportInvalid(f"There is no board “{selection.board}”.", fields={"board": ["There is no such board."]})
+    filters: dict[str, Any] = {}
+    if board.blind_only:
+        filters[f"{prefix}is_blind"] = True
+    for name in ("category", "language"):
+        if wanted := getattr(board, name):
+            filters[f"{prefix}{name}"] = wanted
+    if board.modes:
+        filters[f"{prefix}mode__in"] = board.modes
+    if board.since:
+        filters["created_at__gte"] = board.since
+    if board.until:
+        filters["created_at__lt"] = board.until
+    if board.group_id:
+        filters["voter__groups"] = board.group_id
+    if prefix:
+        if board.imported_as or (board.sources and "battle" not in board.sources):
+            return rows.none()
+    else:
+        if board.sources:
+            filters["source_kind__in"] = board.sources
+        if board.imported_as:
+            filters["board"] = board.imported_as
+    return rows.filter(**filters)

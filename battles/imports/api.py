@@ -1,0 +1,45 @@
+"""Imports for programs: a file is uploaded, and a job takes it in."""
+
+from typing import Any, cast
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.idempotency import Idempotent
+from accounts.models import Scope, User
+from accounts.serializers import JobOut
+from battles.imports.work import battles_import_request
+
+
+class BattlesImportIn(serializers.Serializer[Any]):
+    file = serializers.FileField(help_text="JSON, JSON Lines or CSV, perhaps packed with gzip.")
+    board = serializers.SlugField(max_length=50, help_text="Made if it is new.")
+    dry_run = serializers.BooleanField(default=False, help_text="Only check, and say what would come.")
+
+
+class BattlesImportOut(serializers.Serializer[Any]):
+    job = JobOut()
+
+
+class BattlesImportView(Idempotent, APIView):
+    required_scopes = Scope.ADMIN
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(
+        operation_id="imports_battles",
+        request={"multipart/form-data": BattlesImportIn},
+        responses={202: OpenApiResponse(BattlesImportOut)},
+    )
+    def post(self, request: Request) -> Response:
+        """Import battles in Chatbot Arena's shape into a board. The job tells what came, or which line is wrong."""
+        given = BattlesImportIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        data = given.validated_data
+        job = battles_import_request(
+            owner=cast(User, request.user), file=data["file"], board=data["board"], is_dry_run=data["dry_run"]
+        )
+        return Response({"job": JobOut(job, context={"request": request}).data}, status=202)
