@@ -8,13 +8,18 @@ RUN_STAMP := .venv/.installed-run
 DEV_STAMP := .venv/.installed-dev
 
 help:  ## list the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(RUN_STAMP)  ## start everything: web server, worker, embedded model (Ctrl-C stops it)
 	@exec $(BIN)/python manage.py run
 
 test: $(DEV_STAMP)  ## the tests, without those that need a browser
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not schema"
+
+test-exports: $(RUN_STAMP) .venv-exports/.installed  ## load every exported file with datasets and trl, and train two steps
+	@rm -rf .venv-exports/files
+	@PYTHONPATH=. $(BIN)/python tests/exports/make.py .venv-exports/files
+	@.venv-exports/bin/python tests/exports/check.py .venv-exports/files
 
 lint: $(DEV_STAMP)  ## format, types, layers, templates, migrations, API schema
 	@$(BIN)/python -m ruff format --check .
@@ -31,8 +36,10 @@ format: $(DEV_STAMP)  ## bring code and templates into shape
 	@$(BIN)/python -m ruff format .
 	@git ls-files '*.html' | xargs $(BIN)/djade --target-version 5.2
 
-bench: $(DEV_STAMP)  ## the benchmarks: streaming and ratings
+bench: $(DEV_STAMP)  ## the benchmarks: streaming, adapters, limits, ratings
 	@$(BIN)/python -m benchmarks.streaming
+	@$(BIN)/python -m benchmarks.adapters
+	@$(BIN)/python -m benchmarks.limits
 	@$(BIN)/python -m benchmarks.ratings
 
 docs: $(DEV_STAMP)  ## write docs/openapi.yaml anew from the code
@@ -42,15 +49,21 @@ embedded: $(RUN_STAMP)  ## install the embedded model again
 	@sh deploy/install.sh embedded
 
 clean:  ## remove what was installed and cached; the data in var/ stays
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov test-results
+	rm -rf .venv .venv-exports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov test-results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN_STAMP): requirements.txt requirements-embedded.txt deploy/constraints.txt deploy/install.sh
 	@PYTHON="$(PYTHON)" sh deploy/install.sh run
 	@touch $@
 
+# Several gigabytes, for torch comes with it; so it is no part of make test.
+.venv-exports/.installed: tests/exports/requirements.txt
+	@$(PYTHON) -m venv --clear .venv-exports
+	@.venv-exports/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 $(DEV_STAMP): requirements-dev.txt $(RUN_STAMP)
 	@PYTHON="$(PYTHON)" sh deploy/install.sh dev
 	@touch $@
 
-.PHONY: help run test lint format bench docs embedded clean
+.PHONY: help run test test-exports lint format bench docs embedded clean

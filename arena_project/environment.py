@@ -1,6 +1,7 @@
 """Typed settings from the environment that name the variable when a value is wrong."""
 
 import re
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,16 @@ class Env(environ.Env):  # type: ignore[misc] # django-environ has no types
         if cast is bool and value is False and str(self.ENVIRON.get(var, "")).strip().lower() not in FALSE:
             raise ImproperlyConfigured(f"{var}={self.ENVIRON[var]!r} cannot be read: write true or false.")
         return value
+
+    def decimal(self, var: str, default: Decimal | None) -> Decimal | None:
+        """An amount; empty is like unset."""
+        text = self.str(var, default="").strip()
+        if not text:
+            return default
+        try:
+            return Decimal(text)
+        except InvalidOperation as error:
+            raise ImproperlyConfigured(f"{var}={text!r} cannot be read: write an amount, for example 5.00.") from error
 
 
 def read_env_file(path: Path) -> None:

@@ -28,6 +28,8 @@ PORT = env.int("PORT", default=8000)
 HOST = env.str("HOST", default="127.0.0.1")
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="") or secret_key_in(VAR)
+# Encrypts the keys that administrators paste. Several, where the first is new: `manage.py keys_rotate`.
+KEY_ENCRYPTION_SECRETS = env.list("KEY_ENCRYPTION_SECRETS", default=[]) or [secret_key_in(VAR, "key_encryption_secret")]
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 PUBLIC_URL = env.str("PUBLIC_URL", default=f"http://localhost:{PORT}").rstrip("/")
 _public = urlsplit(PUBLIC_URL)
@@ -36,6 +38,11 @@ if _public.scheme not in ("http", "https") or not _public.hostname:
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 CSRF_FAILURE_VIEW = "arena_project.views.csrf_failure"
 SECURE = _public.scheme == "https"
+
+# --- Where requests to models may go: allow, loopback (the internet and this machine), forbid (the internet only) ---
+PRIVATE_ENDPOINTS = env.str("PRIVATE_ENDPOINTS", default="allow")
+if PRIVATE_ENDPOINTS not in ("allow", "loopback", "forbid"):
+    raise ImproperlyConfigured("PRIVATE_ENDPOINTS must be allow, loopback or forbid")
 
 # --- Apps ------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -110,6 +117,9 @@ else:
     # Each request has a thread of its own, so a connection that outlives its request would serve no other.
     DATABASES["default"]["CONN_MAX_AGE"] = 0
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Files that people and jobs store; only views hand them out ------------------------------------------
+MEDIA_ROOT = VAR / "media"
 
 # --- Redis, where there is one: cache, channel layer, broker ---------------------------------------------
 REDIS_URL = env.str("REDIS_URL", default="")
@@ -241,10 +251,14 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {"SideLabel": ["a", "b"], "ReactionValue": "battles.models.Reaction.Value"},
 }
 API_REQUESTS_PER_MINUTE = env.int("API_REQUESTS_PER_MINUTE", default=600)
+USER_MONTHLY_BUDGET = env.decimal("USER_MONTHLY_BUDGET", default=None)
+REDRAW_FAILED_SIDES = env.bool("REDRAW_FAILED_SIDES", default=True)
 BATTLES_PER_HOUR = env.int("BATTLES_PER_HOUR", default=120)
 
 # --- Battles ---------------------------------------------------------------------------------------------
 PROMPT_MAX_CHARACTERS = env.int("PROMPT_MAX_CHARACTERS", default=20_000)
+IMAGE_MAX_MB = env.int("IMAGE_MAX_MB", default=10)
+IMAGES_PER_HOUR = env.int("IMAGES_PER_HOUR", default=240)
 SNAPSHOT_DELAY = timedelta(seconds=env.float("SNAPSHOT_DELAY_SECONDS", default=2.0))
 
 # --- The embedded engine ---------------------------------------------------------------------------------
@@ -281,6 +295,7 @@ LOGGING = {
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "daphne": {"level": "WARNING"},
+        "stamina": {"level": "ERROR"},  # providers.client says more of each retry
         "django.channels.server": {"level": "WARNING"},
     },
 }

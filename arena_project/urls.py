@@ -4,12 +4,14 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from arena_project import api, views
+from arena_project import api, usage, views
 
 api_v1: list[URLPattern | URLResolver] = [
     path("health/", api.HealthView.as_view(), name="api_health"),
     path("schema/", SpectacularAPIView.as_view(), name="api_schema"),
     path("docs/", views.ApiDocsView.as_view(url_name="api_schema"), name="api_docs"),
+    path("usage/", usage.UsageView.as_view(), name="api_usage"),
+    path("", include("accounts.api_urls")),
     path("", include("providers.api_urls")),
     path("", include("battles.api_urls")),
     path("", include("leaderboard.api_urls")),
@@ -19,6 +21,7 @@ urlpatterns = [
     path("", views.welcome, name="welcome"),
     path("", include("battles.urls")),
     path("leaderboard/", include("leaderboard.urls")),
+    path("account/usage/", usage.page, name="usage"),
     path("account/", include("accounts.urls")),
     path("account/", include("allauth.account.urls")),
     path("admin/", admin.site.urls),

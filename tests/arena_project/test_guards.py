@@ -28,6 +28,7 @@ PUBLIC = {
     "": 200,
     "leaderboard/": 200,
     "s/<slug:token>/": 404,  # for who has the token
+    "images/<uuid:image_id>/": 404,  # for who may see its battle
     "account/link/<str:uid>/<str:token>/": 410,  # for who has the link
     "account/login/": 200,
     "account/logout/": 302,  # to the start page
@@ -62,7 +63,7 @@ def addresses(resolver: URLResolver | None = None, route: str = "") -> Iterator[
 
 def sample(route: str) -> str:
     """An address that matches the route."""
-    route = re.sub(r"\(\?P<\w+>[^)]*\)", "x", route).replace("^", "").replace("$", "")
+    route = re.sub(r"\(\?P<\w+>[^)]*\)", "x", route).replace("^", "").replace("$", "").replace("/?", "/")
     return "/" + re.sub(r"<(?:(\w+):)?\w+>", lambda found: SAMPLES[found[1] or "str"], route)
 
 
