@@ -30,6 +30,9 @@ class Axis:
         return f"{self.label} ({self.unit})" if self.label and self.unit else self.label or self.unit
 
 
+PLAIN = Axis()
+
+
 @dataclass(frozen=True)
 class Table:
     """The data behind a chart, unrounded: names of columns, and rows as long as there are columns."""

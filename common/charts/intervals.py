@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from common.charts.axes import horizontal_axis
 from common.charts.canvas import SMALL, Canvas
-from common.charts.figure import Axis, Figure, Table, label_room
-from common.charts.numbers import Scale, bounds, decimals_of, finite, say
+from common.charts.figure import PLAIN, Axis, Figure, Table, label_room
+from common.charts.numbers import Scale, bounds, finite, resolution, say
 from common.charts.paint import colour_of
 from common.charts.text import text_width
 
@@ -33,7 +33,7 @@ class Intervals(Figure):
     kind = "intervals"
 
     rows: tuple[IntervalRow, ...]
-    axis: Axis = Axis()
+    axis: Axis = PLAIN
     sort: bool = True
     reference: float | None = None  # a dashed line: chance, the anchor
     missing: str = "no rating"
@@ -58,8 +58,8 @@ class Intervals(Figure):
         known = [v for row in rated for v in (row.value, row.lower, row.upper) if v is not None]
         low, high = bounds(known if self.reference is None else [*known, self.reference])
         labels = label_room((row.label for row in self.rows), canvas.width, 12, 0.38)
-        step = (high / 2 - low / 2) / 50
-        figures = {id(row): self._figure(row.value or 0.0, step) for row in rated}
+        step = resolution(low, high)
+        figures = {id(row): say(row.value or 0.0, step=step, percent=self.axis.percent) for row in rated}
         room = max((text_width(words, 12) for words in figures.values()), default=0.0)
         left, right = labels + 12, canvas.width - room - 10
         top = 34.0 if len(rated) > LONG else 6.0
@@ -79,9 +79,6 @@ class Intervals(Figure):
             canvas.text(labels, y, row.label, anchor="end", paint="soft", room=labels)
             canvas.text(left, y, row.note or self.missing, paint="soft", size=SMALL, room=canvas.width - left)
             canvas.height += ROW
-
-    def _figure(self, value: float, step: float) -> str:
-        return say(value, step=10.0 ** -min(3, decimals_of(step) and 2), percent=self.axis.percent)
 
     def _row(self, canvas: Canvas, row: IntervalRow, x: Scale, y: float, labels: float) -> None:
         value = row.value or 0.0

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 LARGEST = 1.7e308  # a little under the largest float, so that padding cannot reach infinity
+MINUS = "\u2212"  # as wide as a figure
 COMPACT = ((1e12, "T"), (1e9, "B"), (1e6, "M"))
 
 
@@ -75,11 +76,11 @@ def decimals_of(step: float) -> int:
 
 
 def say(value: float, *, step: float | None = None, percent: bool = False) -> str:
-    """A number as people read it: `1,234`, `−0.25`, `12.5M`, `43%`; decimals by `step`, or three figures without one."""
+    """A number as people read it: `1,234`, `0.25`, `12.5M`, `43%`; decimals by `step`, else three figures."""
     if percent:
         return say(value * 100, step=None if step is None else step * 100).removesuffix(".0") + "%"
     size = abs(value)
-    sign = "−" if value < 0 else ""
+    sign = MINUS if value < 0 else ""
     if size >= 1e15 or 0 < size < 1e-6:
         return sign + f"{size:.3g}"
     if step is None:
@@ -93,3 +94,8 @@ def say(value: float, *, step: float | None = None, percent: bool = False) -> st
             return sign + f"{size / unit:,.{decimals_of(step / unit)}f}{letter}"
     words = f"{size:,.{decimals_of(step)}f}"
     return sign + words if words.strip("0.,") else words
+
+
+def resolution(low: float, high: float) -> float:
+    """The power of ten to which a value is told beside an axis from low to high: finer than its ticks."""
+    return float(10.0 ** math.floor(math.log10(tick_step(low, high, 5) / 4)))
