@@ -12,8 +12,8 @@ from battles.errors import ChoiceInvalid
 from battles.expansion import pairs_of
 from battles.models import Battle, Preference
 from common.errors import NotFound
-from leaderboard.models import Rating
-from leaderboard.selectors import leaderboard_latest, ratings_now
+from leaderboard.selectors import ratings_now
+from leaderboard.shown import shown
 from leaderboard.statistics.suggesting import Strategy, suggest
 from leaderboard.statistics.types import Z95
 from providers.models import LanguageModel
@@ -63,8 +63,7 @@ def run_judged(*, owner: User, battle_id: UUID | None, prompt: str, winner: str,
 
 def leaderboard_shown() -> list[dict[str, Any]]:
     """The rows of the leaderboard, best first."""
-    snapshot = leaderboard_latest()
-    ratings: list[Rating] = list(snapshot.ratings.all()) if snapshot else []
+    ratings = [standing.rating for standing in shown({}).standings]
     return [
         {
             "label": rating.model.slug,

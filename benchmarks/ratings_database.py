@@ -40,9 +40,9 @@ def measure(first: Integers, second: Integers, outcome: Integers, models: int) -
     seconds["fit"], _ = timed(lambda: bradley_terry.fit(evidence.counts))
     seconds["Elo, all games read and played"], _ = timed(lambda: rebuild.play(evidence, None))
     seconds["people and times"], _ = timed(rebuild.read_circumstances)
-    seconds["whole rebuild, first one: all Elo games played"], _ = timed(rebuild.snapshot_rebuild)
+    seconds["whole rebuild, first one: all Elo games played"], _ = timed(rebuild.snapshots_rebuild)
     votes_add(first[:NEW_VOTES], second[:NEW_VOTES], outcome[:NEW_VOTES], after=len(first))
-    seconds[f"whole rebuild after {NEW_VOTES:,} votes: Elo carried on"], _ = timed(rebuild.snapshot_rebuild)
+    seconds[f"whole rebuild after {NEW_VOTES:,} votes: Elo carried on"], _ = timed(rebuild.snapshots_rebuild)
     connection.close()
     return seconds
 

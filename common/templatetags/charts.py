@@ -20,17 +20,21 @@ def _cell(cell: Cell) -> str:
 
 
 @register.inclusion_tag("components/chart.html")
-def chart(figure: Figure, download: str = "", width: int = WIDE, heading: bool = True) -> dict[str, object]:
+def chart(
+    figure: Figure, download: str = "", width: int = WIDE, heading: bool = True, query: str = ""
+) -> dict[str, object]:
     """Draw a figure inline.
 
     `download` is the address of its files without the ending (`/leaderboard/charts/ratings`, to which `.svg`, `.png`,
-    `.csv` and `.json` are added); without one there are no links. `width` is the width on a desk, in CSS pixels.
+    `.csv` and `.json` are added, then `query`); without one there are no links. `width` is the width on a desk, in CSS
+    pixels.
     """
     table = figure.table()
     return {
         "figure": figure,
         "heading": heading,
         "download": download,
+        "query": f"?{query}" if query else "",
         "drawings": [(_size(figure, of), _inline(figure, of)) for of in _widths(figure, width)],
         "columns": table.columns,
         "rows": [[(_cell(cell), isinstance(cell, int | float)) for cell in row] for row in table.rows],

@@ -4,10 +4,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from leaderboard import services
 from leaderboard.models import Comparison, Rating, Snapshot
 from tests import factories
-from tests.leaderboard.data import stored
+from tests.leaderboard.data import rebuilt, stored
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +31,7 @@ def test_a_vote_can_be_left_out_and_counted_again(client: Client, comparison: Co
 
 
 def test_votes_snapshots_and_ratings_can_be_looked_at_and_not_changed(client: Client, comparison: Comparison) -> None:
-    services.snapshot_rebuild()
+    rebuilt()
     client.force_login(factories.staff())
     for model in (Comparison, Snapshot, Rating):
         name = f"admin:leaderboard_{model._meta.model_name}"
