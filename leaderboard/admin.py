@@ -1,8 +1,10 @@
 """Votes, snapshots and ratings in the admin: to look at. The one thing to do is to leave votes out of the ratings."""
 
-from typing import cast
+from typing import Any, ClassVar, cast
 
+from django import forms
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _g
@@ -10,9 +12,11 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import ReadOnly
 from leaderboard import services
-from leaderboard.models import Comparison, ComparisonQuerySet, Rating, Snapshot
+from leaderboard.models import MAIN, Board, Comparison, ComparisonQuerySet, Rating, Snapshot
 
 LEFT_OUT = "admin"
+# How comparisons can have been asked for; what an import says nothing of has none.
+MODES = [("blind", _("Blind battle")), ("named", _("Named battle")), ("lineup", _("Line-up"))]
 
 
 @admin.register(Comparison)
@@ -57,11 +61,78 @@ class ComparisonAdmin(ReadOnly, admin.ModelAdmin):
         messages.success(request, _g("Counted again: %(number)d. New ratings are on the way.") % {"number": changed})
 
 
+class BoardForm(forms.ModelForm):
+    """Says in words what may stand in the lists, and gives boxes to tick for them."""
+
+    sources = forms.MultipleChoiceField(
+        choices=Board.Source.choices, required=False, widget=forms.CheckboxSelectMultiple, help_text=_("None for all.")
+    )
+    modes = forms.MultipleChoiceField(
+        choices=MODES, required=False, widget=forms.CheckboxSelectMultiple, help_text=_("None for all.")
+    )
+
+    class Meta:
+        model = Board
+        exclude: ClassVar[list[str]] = []
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        since, until = (self.cleaned_data.get(name) for name in ("since", "until"))
+        if since and until and since >= until:
+            raise forms.ValidationError({"until": _("The end must come after the beginning.")})
+        return cleaned
+
+
+@admin.register(Board)
+class BoardAdmin(admin.ModelAdmin):
+    form = BoardForm
+    list_display = [
+        "name",
+        "slug",
+        "position",
+        "is_public",
+        "blind_only",
+        "category",
+        "language",
+        "minimum_comparisons",
+    ]
+    list_editable = ["position", "is_public"]
+    prepopulated_fields: ClassVar = {"slug": ["name"]}
+    search_fields = ["name", "slug"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Board | None = None) -> bool:
+        """The main board stays: the rest of the house counts on it."""
+        return super().has_delete_permission(request, obj) and (obj is None or obj.slug != MAIN)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Board | None = None) -> list[str]:
+        return ["slug"] if obj is not None and obj.slug == MAIN else []
+
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Board | None = None) -> Any:
+        return {} if obj is not None else self.prepopulated_fields
+
+    def save_model(self, request: HttpRequest, obj: Board, form: BoardForm, change: bool) -> None:
+        """A board that filters otherwise is another board: it is counted anew at once."""
+        super().save_model(request, obj, form, change)
+        transaction.on_commit(services.snapshots_request)
+
+
 @admin.register(Snapshot)
 class SnapshotAdmin(ReadOnly, admin.ModelAdmin):
-    list_display = ["id", "computed_at", "comparisons", "voters", "seconds", "code_version"]
-    list_filter = ["computed_at"]
-    exclude = ["pairs"]
+    list_display = [
+        "id",
+        "board",
+        "category",
+        "language",
+        "person",
+        "computed_at",
+        "comparisons",
+        "voters",
+        "seconds",
+        "code_version",
+    ]
+    list_filter = ["board", "computed_at"]
+    list_select_related = ["board", "person"]
+    exclude = ["pairs", "extras"]
 
 
 @admin.register(Rating)

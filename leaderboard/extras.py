@@ -26,6 +26,7 @@ from leaderboard.statistics.win_rate import average_win_rate
 # Of a worker's time, at most one part in so many goes into them.
 SHARE = 20
 VERSION = 1
+ROUNDS = 1000
 SEED = 20_260_101
 STYLE = ("style_length", "style_headers", "style_bold", "style_lists")
 
@@ -106,7 +107,7 @@ def _rows(models: Sequence[int], numbers: Numbers, **more: Any) -> Extras:
 
 
 def _bootstrap(evidence: Evidence, fitted: BradleyTerry, ballots: Ballots | None) -> Extras:
-    made = bootstrap(evidence.counts, fitted, seed=SEED, ballots=ballots)
+    made = bootstrap(evidence.counts, fitted, seed=SEED, rounds=ROUNDS, ballots=ballots)
     found = _rows(evidence.models, Numbers(fitted.ratings, made.lower, made.upper))
     return found | {"rounds": made.rounds, "seed": made.seed, "regularised": made.regularised}
 

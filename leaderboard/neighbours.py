@@ -17,6 +17,7 @@ from leaderboard.statistics.types import TIE, A, B, BradleyTerry
 PAIRS = 10
 # Of a pair; whoever is not told apart by these is not told apart by more, as far as anybody would care.
 VOTES_MAX = 5_000
+FUTURES = 400
 SEED = 20_260_101
 POINTS = {Comparison.Outcome.A: SCORES[A], Comparison.Outcome.B: SCORES[B], Comparison.Outcome.TIE: SCORES[TIE]}
 
@@ -33,7 +34,7 @@ def neighbours_of(board: Board, segment: Segment, models: Sequence[int], fitted:
     found = []
     for better, next_one in pairwise(best):
         scores = scores_of(board, segment, models[better], models[next_one])
-        now, future = compare(scores), votes_needed(scores, seed=SEED)
+        now, future = compare(scores), votes_needed(scores, seed=SEED, futures=FUTURES)
         found.append(
             {
                 "better": models[better],
