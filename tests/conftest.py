@@ -48,9 +48,7 @@ def _no_names(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, and this machine's own name, are as ever."""
     known = socket.getaddrinfo
 
-    def getaddrinfo(
-        host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
-    ) -> list[Any]:
+    def getaddrinfo(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> list[Any]:
         if host not in ("localhost", None):
             flags |= socket.AI_NUMERICHOST
         return known(host, port, family, type, proto, flags)
