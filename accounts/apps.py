@@ -6,4 +6,4 @@ class AccountsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from accounts import openapi  # noqa: F401 - registers itself
+        from accounts import openapi, sessions  # noqa: F401 - register themselves

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-from functools import partial
 from typing import Any, cast
 
 from django.core.asgi import get_asgi_application
@@ -38,16 +37,17 @@ def save_before_shutdown() -> None:
     cast(Any, reactor).addSystemEventTrigger("before", "shutdown", save)
 
 
-def leave_forms_to_django() -> None:
-    """Twisted, below daphne, would parse every form too: whole, in memory, and on the event loop, where a file of 10 MB
-    can stop all answers for seconds. It has a switch, which daphne does not hand on."""
+def bound_requests() -> None:
+    """Under daphne. Behind another server, that one has limits of its own."""
     protocol = sys.modules.get("daphne.http_protocol")
     if protocol is not None:
-        cast(Any, protocol).WebRequest = partial(cast(Any, protocol).WebRequest, parsePOSTFormSubmission=False)
+        from arena_project.web_request import BoundedRequest
+
+        cast(Any, protocol).WebRequest = BoundedRequest
 
 
 save_before_shutdown()
-leave_forms_to_django()
+bound_requests()
 
 application = ProtocolTypeRouter(
     {

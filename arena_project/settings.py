@@ -255,6 +255,7 @@ API_REQUESTS_PER_MINUTE = env.int("API_REQUESTS_PER_MINUTE", default=600)
 USER_MONTHLY_BUDGET = env.decimal("USER_MONTHLY_BUDGET", default=None)
 REDRAW_FAILED_SIDES = env.bool("REDRAW_FAILED_SIDES", default=True)
 BATTLES_PER_HOUR = env.int("BATTLES_PER_HOUR", default=120)
+REQUEST_MAX_MB = env.int("REQUEST_MAX_MB", default=64)
 
 # --- Battles ---------------------------------------------------------------------------------------------
 PROMPT_MAX_CHARACTERS = env.int("PROMPT_MAX_CHARACTERS", default=20_000)

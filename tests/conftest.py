@@ -1,8 +1,10 @@
 """What all tests share."""
 
 import os
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -38,6 +40,20 @@ def _connection_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """Channels closes connections after each call, as Django does after each request; in a test that would end the
     transaction that is to be rolled back. Django's own test client does the same."""
     monkeypatch.setattr("channels.db.close_old_connections", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def _no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test asks a name server: what one answers, and how late, depends on the machine. Names are unknown at once;
+    numbers, and this machine's own name, are as ever."""
+    known = socket.getaddrinfo
+
+    def getaddrinfo(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> list[Any]:
+        if host not in ("localhost", None):
+            flags |= socket.AI_NUMERICHOST
+        return known(host, port, family, type, proto, flags)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
 
 @pytest.fixture

@@ -81,6 +81,7 @@ def start(folder: Path, *, upstream_url: str, accounts: int = 10, **variables: s
         "PORT": str(port),
         "BATTLES_PER_HOUR": "100000",
         "API_REQUESTS_PER_MINUTE": "100000",
+        "REQUEST_MAX_MB": "12",
         "BROKER_URL": "memory://",
         **variables,
     }

@@ -280,7 +280,10 @@ class Migration(migrations.Migration):
             name="CachedAnswer",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("request_hash", models.CharField(help_text="SHA-256 of messages and sampling.", max_length=64)),
+                (
+                    "request_hash",
+                    models.CharField(help_text="SHA-256 of what was asked, where and how.", max_length=64),
+                ),
                 ("text", models.TextField()),
                 ("reasoning", models.TextField(blank=True)),
                 ("finish_reason", models.CharField(max_length=16)),
