@@ -7,7 +7,7 @@ from common.charts.canvas import SMALL, Canvas
 from common.charts.figure import PLAIN, Axis, Figure, Table, label_room
 from common.charts.key import key_of_colours
 from common.charts.numbers import Scale, bounds, finite, resolution, say
-from common.charts.paint import colour_of
+from common.charts.paint import Look, colour_of
 from common.charts.text import text_width
 
 ROW = 26.0  # units a horizontal bar takes
@@ -56,7 +56,7 @@ class Bars(Figure):
         for at, value in enumerate(bar.values):
             start = above if value >= 0 else below
             above, below = (above + value, below) if value >= 0 else (above, below + value)
-            alone = "accent" if bar.key is None else colour_of(bar.key)
+            alone = colour_of(bar.key)
             paint = PARTS[at % len(PARTS)] if self.parts else alone
             layers.append((start, start + value, paint, self.parts[at] if self.parts else ""))
         return layers
@@ -67,7 +67,7 @@ class Bars(Figure):
         return bounds(reached, zero=True)
 
     def draw(self, canvas: Canvas) -> None:
-        top = key_of_colours(canvas, [(PARTS[at % len(PARTS)], name) for at, name in enumerate(self.parts)])
+        top = key_of_colours(canvas, [(Look(PARTS[at % len(PARTS)], None), name) for at, name in enumerate(self.parts)])
         if self.vertical:
             self._draw_vertical(canvas, top)
         else:

@@ -133,7 +133,7 @@ class Spreads(Figure):
         horizontal_axis(canvas, x, self.axis, 6, bottom)
         for at, row in enumerate(self.rows):
             y = 6 + ROW * (at + 0.5)
-            colour = "accent" if row.key is None else colour_of(row.key)
+            colour = colour_of(row.key)
             canvas.text(labels, y, row.label, anchor="end", room=labels)
             canvas.line(x(row.low), y, x(row.high), y, colour, width=1.5)
             said = [say(v, percent=self.axis.percent) for v in (row.median, row.lower, row.upper)]

@@ -140,7 +140,7 @@ class Heatmap(Figure):
         canvas.text(left, y + 17, say(low, step=step, percent=percent), size=SMALL, paint="soft")
         canvas.text(left + width, y + 17, say(high, step=step, percent=percent), size=SMALL, paint="soft", anchor="end")
         if str(self.axis):
-            canvas.text(left + width / 2, y + 30, str(self.axis), size=SMALL, paint="soft", anchor="middle")
+            canvas.text(left, y + 31, str(self.axis), size=SMALL, paint="soft", room=max(width, canvas.width - left))
 
     def table(self) -> Table:
         return Table(

@@ -7,11 +7,10 @@ from common.charts.canvas import Canvas
 from common.charts.figure import PLAIN, WIDE, Axis, Figure, Table
 from common.charts.key import key_of_colours
 from common.charts.numbers import LARGEST, Scale, finite, say, tick_step, ticks
-from common.charts.paint import Look, look_of
+from common.charts.paint import Look, looks_of
 from common.charts.text import text_width
 
 RINGS = 4
-SINGLE = Look("accent", None)
 
 
 @dataclass(frozen=True)
@@ -21,10 +20,6 @@ class Profile:
     label: str
     values: tuple[float | None, ...]
     key: str | None = None
-
-    @property
-    def look(self) -> Look:
-        return SINGLE if self.key is None else look_of(self.key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +59,9 @@ class Radar(Figure):
         return low, max(high, low + 1e-290)
 
     def draw(self, canvas: Canvas) -> None:
-        entries = [(profile.look.paint, profile.label) for profile in self.profiles]
-        top = key_of_colours(canvas, entries) if entries[1:] or self.profiles[0].key is not None else 0.0
+        looks = looks_of(profile.key for profile in self.profiles)
+        entries = [(look, profile.label) for look, profile in zip(looks, self.profiles, strict=True)]
+        top = key_of_colours(canvas, entries, lines=True) if entries[1:] or self.profiles[0].key is not None else 0.0
         side = min(canvas.width, 460.0 if canvas.width >= WIDE else canvas.width)
         longest = max(text_width(category[:200], 12) for category in self.categories)
         room = min(longest, canvas.width * 0.26)
@@ -73,8 +69,8 @@ class Radar(Figure):
         middle = (canvas.width / 2, top + radius + 30)
         scale = Scale(*self._ends(), 0, radius)
         self._web(canvas, middle, scale, room)
-        for profile in self.profiles:
-            self._profile(canvas, profile, middle, scale)
+        for profile, look in zip(self.profiles, looks, strict=True):
+            self._profile(canvas, profile, look, middle, scale)
         canvas.height = middle[1] + radius + 30
 
     def _place(self, middle: tuple[float, float], at: int, radius: float) -> tuple[float, float]:
@@ -98,8 +94,7 @@ class Radar(Figure):
             words = say(value, step=step, percent=self.axis.percent)
             canvas.text(middle[0] + 4, middle[1] - scale(value) + 7, words, size=9, paint="soft")
 
-    def _profile(self, canvas: Canvas, profile: Profile, middle: tuple[float, float], scale: Scale) -> None:
-        look = profile.look
+    def _profile(self, canvas: Canvas, profile: Profile, look: Look, middle: tuple[float, float], scale: Scale) -> None:
         places = [
             None if value is None else self._place(middle, at, scale(value)) for at, value in enumerate(profile.values)
         ]
