@@ -37,7 +37,7 @@ class Intervals(Figure):
     sort: bool = True
     reference: float | None = None  # a dashed line: chance, the anchor
     missing: str = "no rating"
-    preliminary: str = "preliminary: too few votes to be sure"
+    preliminary: str = "preliminary"
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -77,7 +77,9 @@ class Intervals(Figure):
         canvas.height = bottom + (42 if rated else 0)
         if any(row.preliminary for row in rated):
             canvas.dot(left + 5, canvas.height + 8, "soft", hollow=True)
-            canvas.text(left + 15, canvas.height + 8, self.preliminary, paint="soft", size=SMALL)
+            canvas.text(
+                left + 15, canvas.height + 8, self.preliminary, paint="soft", size=SMALL, room=canvas.width - left - 15
+            )
             canvas.height += ROW
         for row in others:
             y = canvas.height + ROW / 2

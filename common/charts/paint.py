@@ -28,8 +28,8 @@ PAINTS: dict[str, tuple[str, str]] = {
     "c6": ("#882255", "#e0607e"),
     "c7": ("#3a87a0", "#8ed1df"),
     # Cells of a heatmap: the far ends, and the words on a pale and on a strong cell.
-    "high": ("#0a4a80", "#8cc8ff"),
-    "low": ("#8a3c00", "#ffb070"),
+    "high": ("#09406e", "#70a0cc"),
+    "low": ("#692e00", "#cf8f5b"),
     "on-pale": ("#000000", "#ffffff"),
     "on-strong": ("#ffffff", "#000000"),
 }

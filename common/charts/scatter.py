@@ -80,12 +80,13 @@ class Scatter(Figure):
         canvas.height = y.start + (42 if str(self.x_axis) else 24)
 
     def _log_axis(self, canvas: Canvas, x: Scale, top: float, bottom: float) -> None:
-        first, last = math.ceil(x.low), math.floor(x.high)
+        low, high = max(x.low, -307.0), min(x.high, 308.0)  # the powers of ten that a float can hold
+        first, last = math.ceil(low), math.floor(high)
         every = max(1, math.ceil((last - first + 1) / 6))
         powers = range(first, last + 1, every)
         marks = [(float(power), say(10.0**power, percent=self.x_axis.percent)) for power in powers]
         if len(marks) < 2:
-            marks = [(end, say(10.0**end, percent=self.x_axis.percent)) for end in (x.low, x.high)]
+            marks = [(end, say(10.0**end, percent=self.x_axis.percent)) for end in (low, high)]
         horizontal_marks(canvas, x, marks, top, bottom)
         if str(self.x_axis):
             middle = (x.start + x.end) / 2

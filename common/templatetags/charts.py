@@ -7,6 +7,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from common.charts.figure import WIDE, Cell, Figure, svg_inline
 from common.charts.numbers import say
+from common.charts.text import encodable
 
 register = template.Library()
 
@@ -16,7 +17,7 @@ def _cell(cell: Cell) -> str:
         return cell.strftime("%Y-%m-%d %H:%M")
     if isinstance(cell, int):
         return f"{cell:,}"
-    return say(cell) if isinstance(cell, float) else cell or ""
+    return say(cell) if isinstance(cell, float) else encodable(cell or "")
 
 
 @register.inclusion_tag("components/chart.html")
@@ -28,11 +29,11 @@ def chart(figure: Figure, download: str = "", width: int = WIDE, heading: bool =
     """
     table = figure.table()
     return {
-        "figure": figure,
+        "title": encodable(figure.title),
         "heading": heading,
         "download": download,
         "drawings": [(_size(figure, of), _inline(figure, of)) for of in _widths(figure, width)],
-        "columns": table.columns,
+        "columns": [encodable(name) for name in table.columns],
         "rows": [[(_cell(cell), isinstance(cell, int | float)) for cell in row] for row in table.rows],
     }
 
