@@ -1,5 +1,7 @@
 """Axes with round ticks and their grid."""
 
+from itertools import pairwise
+
 from common.charts.canvas import SMALL, Canvas
 from common.charts.figure import Axis
 from common.charts.numbers import Scale, say, tick_step, ticks
@@ -17,9 +19,14 @@ def horizontal_axis(
 ) -> None:
     """Ticks below the plot (and above it), grid lines through it; takes 42 units below and 34 above."""
     length = x.end - x.start
-    marks = tick_words(x.low, x.high, max(2, min(8, int(length // 64))), axis)
-    if any(text_width(words, SMALL) > length / max(1, len(marks)) - 6 for _, words in marks):
-        marks = tick_words(x.low, x.high, 2, axis)
+    marks: list[tuple[float, str]] = []
+    for count in range(max(2, min(8, int(length // 50))), 0, -1):
+        marks = tick_words(x.low, x.high, count, axis)
+        if all(
+            x(after[0]) - x(before[0]) >= (text_width(before[1], SMALL) + text_width(after[1], SMALL)) / 2 + 8
+            for before, after in pairwise(marks)
+        ):
+            break
     horizontal_marks(canvas, x, marks, top, bottom, above=above, grid=grid)
     if str(axis):
         middle = (x.start + x.end) / 2

@@ -7,11 +7,13 @@ from common.charts.canvas import SMALL, Canvas
 from common.charts.figure import PLAIN, Axis, Figure, Table, label_room
 from common.charts.key import key_of_colours
 from common.charts.numbers import Scale, bounds, finite, resolution, say
-from common.charts.paint import colour_of
+from common.charts.paint import Look, colour_of
 from common.charts.text import text_width
 
 ROW = 26.0  # units a horizontal bar takes
 TALL = 220.0  # units of a plot of vertical bars
+TURNED = 110.0  # the longest of turned labels
+LEVEL_FROM = 24  # bars above which labels stay level and some are left out
 PARTS = ("c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7")
 
 
@@ -56,7 +58,7 @@ class Bars(Figure):
         for at, value in enumerate(bar.values):
             start = above if value >= 0 else below
             above, below = (above + value, below) if value >= 0 else (above, below + value)
-            alone = "accent" if bar.key is None else colour_of(bar.key)
+            alone = colour_of(bar.key)
             paint = PARTS[at % len(PARTS)] if self.parts else alone
             layers.append((start, start + value, paint, self.parts[at] if self.parts else ""))
         return layers
@@ -67,7 +69,7 @@ class Bars(Figure):
         return bounds(reached, zero=True)
 
     def draw(self, canvas: Canvas) -> None:
-        top = key_of_colours(canvas, [(PARTS[at % len(PARTS)], name) for at, name in enumerate(self.parts)])
+        top = key_of_colours(canvas, [(Look(PARTS[at % len(PARTS)], None), name) for at, name in enumerate(self.parts)])
         if self.vertical:
             self._draw_vertical(canvas, top)
         else:
@@ -108,8 +110,12 @@ class Bars(Figure):
         top += 30 if str(self.axis) else 8
         y = Scale(*self._ends(), top + TALL, top)
         left = vertical_room(y, self.axis)
-        vertical_axis(canvas, y, self.axis, left, canvas.width)
         slot = (canvas.width - left) / len(self.bars)
+        if slot < text_width(self.bars[0].label[:200], SMALL) and len(self.bars) <= LEVEL_FROM:
+            # The first label is turned and reaches to the left of its bar.
+            left = max(left, min(TURNED, text_width(self.bars[0].label[:200], SMALL)) * 0.71 - slot / 2)
+            slot = (canvas.width - left) / len(self.bars)
+        vertical_axis(canvas, y, self.axis, left, canvas.width)
         thick = min(48.0, slot * 0.72)
         for at, bar in enumerate(self.bars):
             x = left + slot * (at + 0.5)
@@ -127,10 +133,10 @@ class Bars(Figure):
         widest = max(text_width(bar.label[:200], SMALL) for bar in self.bars)
         every = 1
         turned = widest > slot - 4
-        if turned and len(self.bars) > 24:
+        if turned and len(self.bars) > LEVEL_FROM:
             every, turned = -(-int(widest + 12) // max(1, int(slot))), False
             every = min(every, max(1, len(self.bars) // 2))
-        room = min(110.0, widest + 4)
+        room = min(TURNED, widest + 4)
         for at in range(0, len(self.bars), every):
             x = left + slot * (at + 0.5)
             label = self.bars[at].label

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from common.charts.axes import horizontal_axis, vertical_axis, vertical_room
 from common.charts.canvas import Canvas
 from common.charts.figure import PLAIN, Axis, Figure, Table, label_room
-from common.charts.numbers import Scale, bounds, finite, say, tick_step
+from common.charts.numbers import LARGEST, Scale, bounds, finite, say, tick_step
 from common.charts.paint import colour_of
 
 TALL = 200.0  # units of the plot of a histogram
@@ -89,7 +89,8 @@ def binned(values: Iterable[float], count: int | None = None) -> tuple[Bin, ...]
     counts = [0] * (last - first + 1)
     for value in known:
         counts[min(last, max(first, math.floor(value / step))) - first] += 1
-    return tuple(Bin((first + at) * step, (first + at + 1) * step, found) for at, found in enumerate(counts))
+    edges = [min(LARGEST, max(-LARGEST, (first + at) * step)) for at in range(len(counts) + 1)]
+    return tuple(Bin(edges[at], edges[at + 1], found) for at, found in enumerate(counts))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +134,7 @@ class Spreads(Figure):
         horizontal_axis(canvas, x, self.axis, 6, bottom)
         for at, row in enumerate(self.rows):
             y = 6 + ROW * (at + 0.5)
-            colour = "accent" if row.key is None else colour_of(row.key)
+            colour = colour_of(row.key)
             canvas.text(labels, y, row.label, anchor="end", room=labels)
             canvas.line(x(row.low), y, x(row.high), y, colour, width=1.5)
             said = [say(v, percent=self.axis.percent) for v in (row.median, row.lower, row.upper)]

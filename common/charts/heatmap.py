@@ -7,7 +7,7 @@ from common.charts.figure import PLAIN, WIDE, Axis, Figure, Table, label_room
 from common.charts.numbers import bounds, finite, resolution, say
 from common.charts.text import text_width
 
-STRONG = 0.59  # opacity of a cell's colour from which its words turn from dark to light (and back in the dark)
+STRONG = 0.7  # opacity of a cell's colour from which its words turn from dark to light (and back in the dark)
 FAINTEST = 0.04
 STEPS = 24  # rectangles of the key
 LONGEST_LABEL = 150.0  # units
@@ -140,7 +140,7 @@ class Heatmap(Figure):
         canvas.text(left, y + 17, say(low, step=step, percent=percent), size=SMALL, paint="soft")
         canvas.text(left + width, y + 17, say(high, step=step, percent=percent), size=SMALL, paint="soft", anchor="end")
         if str(self.axis):
-            canvas.text(left + width / 2, y + 30, str(self.axis), size=SMALL, paint="soft", anchor="middle")
+            canvas.text(left, y + 31, str(self.axis), size=SMALL, paint="soft", room=max(width, canvas.width - left))
 
     def table(self) -> Table:
         return Table(

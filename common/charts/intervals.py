@@ -37,6 +37,7 @@ class Intervals(Figure):
     sort: bool = True
     reference: float | None = None  # a dashed line: chance, the anchor
     missing: str = "no rating"
+    preliminary: str = "preliminary"
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -74,6 +75,12 @@ class Intervals(Figure):
             self._row(canvas, row, x, y, labels)
             canvas.text(canvas.width, y, figures[id(row)], anchor="end")
         canvas.height = bottom + (42 if rated else 0)
+        if any(row.preliminary for row in rated):
+            canvas.dot(left + 5, canvas.height + 8, "soft", hollow=True)
+            canvas.text(
+                left + 15, canvas.height + 8, self.preliminary, paint="soft", size=SMALL, room=canvas.width - left - 15
+            )
+            canvas.height += ROW
         for row in others:
             y = canvas.height + ROW / 2
             canvas.text(labels, y, row.label, anchor="end", paint="soft", room=labels)
@@ -82,7 +89,7 @@ class Intervals(Figure):
 
     def _row(self, canvas: Canvas, row: IntervalRow, x: Scale, y: float, labels: float) -> None:
         value = row.value or 0.0
-        colour = "accent" if row.key is None else colour_of(row.key)
+        colour = colour_of(row.key)
         canvas.text(labels, y, row.label, anchor="end", room=labels)
         canvas.line(labels + 6, y, x(value), y, "grid")
         lower = value if row.lower is None else row.lower

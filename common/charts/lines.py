@@ -9,10 +9,9 @@ from common.charts.canvas import SMALL, Canvas
 from common.charts.dates import date_ticks, seconds, utc
 from common.charts.figure import PLAIN, WIDE, Axis, Figure, Table, label_room
 from common.charts.numbers import Scale, bounds, finite, resolution, say
-from common.charts.paint import Look, look_of
+from common.charts.paint import Look, colour_of, looks_of
 
 LABEL_GAP = 14.0  # units between end labels
-SINGLE = Look("accent", None)
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,6 @@ class Series:
     label: str
     points: tuple[Point, ...]
     key: str | None = None
-
-    @property
-    def look(self) -> Look:
-        return SINGLE if self.key is None else look_of(self.key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,14 +78,14 @@ class Lines(Figure):
         x = Scale(low, high, left, right)
         vertical_axis(canvas, y, self.y_axis, left, right)
         self._x_marks(canvas, x, y.start, isinstance(points[0].x, datetime))
-        for series in drawn:
-            self._series(canvas, series, x, y)
+        for series, look in zip(drawn, looks_of(series.key for series in drawn), strict=True):
+            self._series(canvas, series, look, x, y)
         if names:
             self._labels(canvas, drawn, x, y)
         canvas.height = y.start + (42 if str(self.x_axis) else 24)
 
     def _x_marks(self, canvas: Canvas, x: Scale, bottom: float, dated: bool) -> None:
-        count = max(2, int((x.end - x.start) // (64 if canvas.width < WIDE else 80)))
+        count = max(3, int((x.end - x.start) // (56 if canvas.width < WIDE else 80)))
         marks = date_ticks(x.low, x.high, count) if dated else tick_words(x.low, x.high, count, self.x_axis)
         horizontal_marks(canvas, x, marks, x.start, bottom, grid=False)
         for value, _ in marks:
@@ -99,25 +94,25 @@ class Lines(Figure):
             middle = (x.start + x.end) / 2
             canvas.text(middle, bottom + 33, str(self.x_axis), paint="soft", size=SMALL, anchor="middle")
 
-    def _series(self, canvas: Canvas, series: Series, x: Scale, y: Scale) -> None:
+    def _series(self, canvas: Canvas, series: Series, look: Look, x: Scale, y: Scale) -> None:
         points = sorted(series.points, key=lambda point: point.at)
         band = [point for point in points if point.lower is not None and point.upper is not None]
         if len(band) > 1:
             above = [(x(point.at), y(point.upper or 0.0)) for point in band]
             below = [(x(point.at), y(point.lower or 0.0)) for point in reversed(band)]
-            canvas.polygon(above + below, series.look.paint, opacity=0.12)
+            canvas.polygon(above + below, look.paint, opacity=0.12)
         places = [(x(point.at), y(point.y)) for point in points]
         if self.steps:
             corners = [(after[0], before[1]) for before, after in itertools.pairwise(places)]
             places = [place for pair in zip(places, [*corners, places[-1]], strict=True) for place in pair]
         if len(points) > 1:
-            canvas.polyline(places, series.look.paint, dash=series.look.dash)
+            canvas.polyline(places, look.paint, dash=look.dash)
         step = resolution(y.low, y.high)
         # Every point can be read where there are few; of many, only the last has its dot.
         for point in points if len(points) <= 40 else points[-1:]:
             moment = f"{utc(point.x):%Y-%m-%d %H:%M}" if isinstance(point.x, datetime) else say(point.x)
             tip = f"{series.label}, {moment}: {say(point.y, step=step, percent=self.y_axis.percent)}"
-            canvas.dot(x(point.at), y(point.y), series.look.paint, radius=2.75 if len(points) > 1 else 4, title=tip)
+            canvas.dot(x(point.at), y(point.y), look.paint, radius=2.75 if len(points) > 1 else 4, title=tip)
 
     def _labels(self, canvas: Canvas, drawn: list[Series], x: Scale, y: Scale) -> None:
         """Names at the line's ends, pushed apart where they would overlap."""
@@ -126,7 +121,7 @@ class Lines(Figure):
         places = spread([y(point.y) for point, _ in ends], LABEL_GAP, y.end, y.start)
         for (point, series), place in zip(ends, places, strict=True):
             canvas.line(x(point.at) + 4, y(point.y), x.end + 10, place, "grid")
-            canvas.text(x.end + 14, place, series.label, paint=series.look.paint, room=canvas.width - x.end - 14)
+            canvas.text(x.end + 14, place, series.label, paint=colour_of(series.key), room=canvas.width - x.end - 14)
 
     def table(self) -> Table:
         rows = (

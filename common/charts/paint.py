@@ -5,10 +5,11 @@ lightened for dark ones until every colour has at least 3:1 against the ground.
 """
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 SERIES = 8  # colours of the palette
-DASHES = (None, "6 3", "2 3")  # where colours repeat, lines still differ
+DASHES = (None, "7 3", "2 3", "8 3 2 3")  # where colours repeat, lines still differ
 
 # name: (light, dark). charts.css says the same; a test compares.
 PAINTS: dict[str, tuple[str, str]] = {
@@ -27,8 +28,8 @@ PAINTS: dict[str, tuple[str, str]] = {
     "c6": ("#882255", "#e0607e"),
     "c7": ("#3a87a0", "#8ed1df"),
     # Cells of a heatmap: the far ends, and the words on a pale and on a strong cell.
-    "high": ("#0a4a80", "#8cc8ff"),
-    "low": ("#8a3c00", "#ffb070"),
+    "high": ("#09406e", "#70a0cc"),
+    "low": ("#692e00", "#cf8f5b"),
     "on-pale": ("#000000", "#ffffff"),
     "on-strong": ("#ffffff", "#000000"),
 }
@@ -36,21 +37,29 @@ PAINTS: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Look:
-    """How one key (a model, an agent) is drawn wherever it appears."""
+    """How the line of one key (a model, an agent) is drawn."""
 
     paint: str
     dash: str | None
 
 
-def look_of(key: str) -> Look:
-    """The same key has the same colour and dash in every chart and every process."""
+def colour_of(key: str | None) -> str:
+    """The name in `PAINTS` of the key's colour, the same in every chart and process; the accent where there is none."""
+    if key is None:
+        return "accent"
     number = int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:8], "big")
-    return Look(f"c{number % SERIES}", DASHES[number // SERIES % len(DASHES)])
+    return f"c{number % SERIES}"
 
 
-def colour_of(key: str) -> str:
-    """The name of the key's colour in `PAINTS`."""
-    return look_of(key).paint
+def looks_of(keys: Iterable[str | None]) -> list[Look]:
+    """A look for each key of one chart: its colour, and a dash of its own where keys share a colour."""
+    seen: dict[str, int] = {}
+    looks = []
+    for key in keys:
+        colour = colour_of(key)
+        looks.append(Look(colour, DASHES[seen.get(colour, 0) % len(DASHES)]))
+        seen[colour] = seen.get(colour, 0) + 1
+    return looks
 
 
 def light(paint: str) -> str:

@@ -7,11 +7,10 @@ from common.charts.canvas import Canvas
 from common.charts.figure import PLAIN, WIDE, Axis, Figure, Table
 from common.charts.key import key_of_colours
 from common.charts.numbers import LARGEST, Scale, finite, say, tick_step, ticks
-from common.charts.paint import Look, look_of
-from common.charts.text import text_width
+from common.charts.paint import Look, looks_of
+from common.charts.text import clean, text_width
 
 RINGS = 4
-SINGLE = Look("accent", None)
 
 
 @dataclass(frozen=True)
@@ -21,10 +20,6 @@ class Profile:
     label: str
     values: tuple[float | None, ...]
     key: str | None = None
-
-    @property
-    def look(self) -> Look:
-        return SINGLE if self.key is None else look_of(self.key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,17 +59,18 @@ class Radar(Figure):
         return low, max(high, low + 1e-290)
 
     def draw(self, canvas: Canvas) -> None:
-        entries = [(profile.look.paint, profile.label) for profile in self.profiles]
-        top = key_of_colours(canvas, entries) if entries[1:] or self.profiles[0].key is not None else 0.0
+        looks = looks_of(profile.key for profile in self.profiles)
+        entries = [(look, profile.label) for look, profile in zip(looks, self.profiles, strict=True)]
+        top = key_of_colours(canvas, entries, lines=True) if entries[1:] or self.profiles[0].key is not None else 0.0
         side = min(canvas.width, 460.0 if canvas.width >= WIDE else canvas.width)
-        longest = max(text_width(category[:200], 12) for category in self.categories)
+        longest = max(text_width(line[:200], 12) for name in self.categories for line in _two_lines(name))
         room = min(longest, canvas.width * 0.26)
         radius = min(side / 2 - 30, canvas.width / 2 - room - 14)
         middle = (canvas.width / 2, top + radius + 30)
         scale = Scale(*self._ends(), 0, radius)
         self._web(canvas, middle, scale, room)
-        for profile in self.profiles:
-            self._profile(canvas, profile, middle, scale)
+        for profile, look in zip(self.profiles, looks, strict=True):
+            self._profile(canvas, profile, look, middle, scale)
         canvas.height = middle[1] + radius + 30
 
     def _place(self, middle: tuple[float, float], at: int, radius: float) -> tuple[float, float]:
@@ -93,13 +89,16 @@ class Radar(Figure):
             x, y = self._place(middle, at, scale.end + 12)
             side = x - middle[0]
             anchor = "middle" if abs(side) < 6 else "start" if side > 0 else "end"
-            canvas.text(x, y, category, anchor=anchor, room=canvas.width if anchor == "middle" else room)
+            lines = _two_lines(category)
+            first = y - 13 if anchor == "middle" and y < middle[1] and lines[1:] else y if anchor == "middle" else None
+            for index, line in enumerate(lines):
+                place = (y - 6.5 * (len(lines) - 1) if first is None else first) + 13 * index
+                canvas.text(x, place, line, anchor=anchor, room=canvas.width if anchor == "middle" else room)
         for value in rings:
             words = say(value, step=step, percent=self.axis.percent)
             canvas.text(middle[0] + 4, middle[1] - scale(value) + 7, words, size=9, paint="soft")
 
-    def _profile(self, canvas: Canvas, profile: Profile, middle: tuple[float, float], scale: Scale) -> None:
-        look = profile.look
+    def _profile(self, canvas: Canvas, profile: Profile, look: Look, middle: tuple[float, float], scale: Scale) -> None:
         places = [
             None if value is None else self._place(middle, at, scale(value)) for at, value in enumerate(profile.values)
         ]
@@ -122,3 +121,13 @@ class Radar(Figure):
                 for at, category in enumerate(self.categories)
             ),
         )
+
+
+def _two_lines(name: str) -> list[str]:
+    """A long name, broken at the space nearest to its middle."""
+    name = clean(name)
+    spaces = [at for at, character in enumerate(name) if character == " "]
+    if len(name) < 14 or not spaces:
+        return [name]
+    at = min(spaces, key=lambda space: abs(space - len(name) / 2))
+    return [name[:at], name[at + 1 :]]

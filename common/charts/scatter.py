@@ -80,19 +80,20 @@ class Scatter(Figure):
         canvas.height = y.start + (42 if str(self.x_axis) else 24)
 
     def _log_axis(self, canvas: Canvas, x: Scale, top: float, bottom: float) -> None:
-        first, last = math.ceil(x.low), math.floor(x.high)
+        low, high = max(x.low, -307.0), min(x.high, 308.0)  # the powers of ten that a float can hold
+        first, last = math.ceil(low), math.floor(high)
         every = max(1, math.ceil((last - first + 1) / 6))
         powers = range(first, last + 1, every)
         marks = [(float(power), say(10.0**power, percent=self.x_axis.percent)) for power in powers]
         if len(marks) < 2:
-            marks = [(end, say(10.0**end, percent=self.x_axis.percent)) for end in (x.low, x.high)]
+            marks = [(end, say(10.0**end, percent=self.x_axis.percent)) for end in (low, high)]
         horizontal_marks(canvas, x, marks, top, bottom)
         if str(self.x_axis):
             middle = (x.start + x.end) / 2
             canvas.text(middle, bottom + 33, str(self.x_axis), paint="soft", size=SMALL, anchor="middle")
 
     def _spot(self, canvas: Canvas, spot: Spot, x: Scale, y: Scale) -> None:
-        colour = "accent" if spot.key is None else colour_of(spot.key)
+        colour = colour_of(spot.key)
         across, up = x(self._along(spot.x)), y(spot.y)
         if spot.x_lower is not None and spot.x_upper is not None:
             canvas.line(x(self._along(spot.x_lower)), up, x(self._along(spot.x_upper)), up, colour)
@@ -108,12 +109,10 @@ class Scatter(Figure):
         for spot, (across, up) in zip(self.spots, places, strict=True):
             words = fitted(spot.label, canvas.width * 0.3, SMALL)
             wide = text_width(words, SMALL)
-            for left, middle in (
-                (across + 8, up),
-                (across - 8 - wide, up),
-                (across - wide / 2, up - 13),
-                (across - wide / 2, up + 13),
-            ):
+            beside = [(across + 8, up), (across - 8 - wide, up)]
+            over = [(across - wide / 2, up - 13), (across - wide / 2, up + 13)]
+            # A name is not to be struck through by its own interval.
+            for left, middle in [*over, *beside] if spot.x_lower is not None else [*beside, *over]:
                 box = (left, middle - 6, left + wide, middle + 6)
                 if left < x.start or box[2] > canvas.width or box[1] < y.end or box[3] > y.start:
                     continue

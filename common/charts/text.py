@@ -10,6 +10,7 @@ from html import escape
 # Characters that XML 1.0 forbids, and the bidirectional controls. Source: https://www.w3.org/TR/xml/#charsets
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 LONGEST_TITLE = 300  # characters in a tooltip; the table behind a chart holds the whole name
+LONGEST_SHOWN = 160  # characters
 ELLIPSIS = "…"
 
 # Advances of Liberation Sans (those of Arial) for U+0020 to U+007E, in thousandths of the font size.
@@ -22,12 +23,17 @@ ADVANCES = (
     260, 334, 584,
 )
 # fmt: on
-WIDER = 1.04  # the fonts of a reader's system are a little wider than Arial
+WIDER = 1.16  # the widest system fonts (DejaVu Sans, Verdana) against Arial
 
 
 def clean(words: str) -> str:
     """The words on one line, without characters that XML forbids or that change the direction of reading."""
     return " ".join(FORBIDDEN.sub("", words).split())
+
+
+def encodable(words: str) -> str:
+    """The words as they are, but for lone surrogates, which UTF-8 cannot hold."""
+    return words.encode("utf-8", "replace").decode()
 
 
 def escaped(words: str) -> str:
@@ -61,7 +67,7 @@ def fitted(words: str, width: float, size: float) -> str:
         used += advance(character)
         if used > room:
             return _cut(words[:at], room)
-        if at > 400:  # zero-width characters take no room but would never end
+        if at > LONGEST_SHOWN:  # characters without width take no room and would never end
             return words[:at] + ELLIPSIS
     return words
 

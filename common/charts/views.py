@@ -8,7 +8,8 @@ from django.utils.text import slugify
 
 from common.charts.figure import WIDE, Cell, Figure, svg_file
 from common.charts.png import png
-from common.csv import csv_lines
+from common.charts.text import encodable
+from common.csv import csv_lines, defused
 from common.errors import NotFound
 
 # What may be asked for, by the ending of the address.
@@ -21,19 +22,23 @@ FORMATS = {
 
 
 def _plain(cell: Cell) -> Cell:
+    if isinstance(cell, str):
+        return encodable(cell)
     return cell.isoformat() if isinstance(cell, datetime) else cell
 
 
 def _table_csv(figure: Figure) -> str:
     table = figure.table()
-    return "".join(csv_lines(table.columns, ([_plain(cell) for cell in row] for row in table.rows)))
+    # The header is defused as the rows are: in a matrix it holds names, too.
+    header = [str(defused(encodable(name))) for name in table.columns]
+    return "".join(csv_lines(header, ([_plain(cell) for cell in row] for row in table.rows)))
 
 
 def _table_json(figure: Figure) -> str:
     table = figure.table()
     rows = [[_plain(cell) for cell in row] for row in table.rows]
     document = {"title": figure.title, "description": figure.description, "columns": table.columns, "rows": rows}
-    return json.dumps(document, ensure_ascii=False)
+    return json.dumps(document)
 
 
 def chart_response(figure: Figure, ending: str, *, width: float = WIDE, scale: float = 2.0) -> HttpResponse:

@@ -7,6 +7,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from common.charts.figure import WIDE, Cell, Figure, svg_inline
 from common.charts.numbers import say
+from common.charts.text import encodable
 
 register = template.Library()
 
@@ -16,7 +17,7 @@ def _cell(cell: Cell) -> str:
         return cell.strftime("%Y-%m-%d %H:%M")
     if isinstance(cell, int):
         return f"{cell:,}"
-    return say(cell) if isinstance(cell, float) else cell or ""
+    return say(cell) if isinstance(cell, float) else encodable(cell or "")
 
 
 @register.inclusion_tag("components/chart.html")
@@ -31,12 +32,12 @@ def chart(
     """
     table = figure.table()
     return {
-        "figure": figure,
+        "title": encodable(figure.title),
         "heading": heading,
         "download": download,
         "query": f"?{query}" if query else "",
         "drawings": [(_size(figure, of), _inline(figure, of)) for of in _widths(figure, width)],
-        "columns": table.columns,
+        "columns": [encodable(name) for name in table.columns],
         "rows": [[(_cell(cell), isinstance(cell, int | float)) for cell in row] for row in table.rows],
     }
 
