@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from leaderboard.errors import ComparisonInvalid
 from leaderboard.models import Comparison, ComparisonQuerySet
+from leaderboard.pairing import pairing_refresh
 from leaderboard.rebuild import snapshot_rebuild
 from leaderboard.replacing import comparisons_replaced
 
@@ -22,6 +23,7 @@ __all__ = [
     "Style",
     "comparisons_exclude",
     "comparisons_record",
+    "pairing_refresh",
     "snapshot_rebuild",
     "snapshot_request",
 ]

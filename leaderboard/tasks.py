@@ -7,4 +7,6 @@ from leaderboard import services
 
 @shared_task(name="snapshot_rebuild")
 def snapshot_rebuild() -> None:
-    services.snapshot_rebuild()
+    snapshot = services.snapshot_rebuild()
+    if snapshot is not None:
+        services.pairing_refresh(pairs=snapshot.pairs)

@@ -14,6 +14,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         made = services.snapshot_rebuild()
+        if made is not None:
+            services.pairing_refresh(pairs=made.pairs)
         snapshot = selectors.leaderboard_latest()
         console = Console(file=cast(IO[str], self.stdout))
         if snapshot is None:
