@@ -43,14 +43,15 @@ class Draw:
     propensity: float | None
 
 
-def believe(points: Floats) -> tuple[Floats, Floats]:
+def believe(points: Floats, start: Floats | None = None) -> tuple[Floats, Floats]:
     """Return strengths (n,) and their covariance (n, n) in log-odds, under a weak prior.
 
     `points[i, j]` is what i got against j: a win is 1, a tie 1/2 for each. Unlike ratings, these are defined for models
     that met nobody and between groups that never met: there the prior's variance says that nothing is known.
+    `start`, (n,), is a guess to begin from, such as the strengths of some votes ago.
     """
     games = points + points.T
-    strengths = np.zeros(len(points))
+    strengths = np.zeros(len(points)) if start is None else start
     for _ in range(STEPS_MAX):
         chances = _chances(strengths)
         gradient = (points - games * chances).sum(axis=1) - PRIOR_PRECISION * strengths
