@@ -262,6 +262,13 @@ PROMPT_MAX_CHARACTERS = env.int("PROMPT_MAX_CHARACTERS", default=20_000)
 IMAGE_MAX_MB = env.int("IMAGE_MAX_MB", default=10)
 IMAGES_PER_HOUR = env.int("IMAGES_PER_HOUR", default=240)
 SNAPSHOT_DELAY = timedelta(seconds=env.float("SNAPSHOT_DELAY_SECONDS", default=2.0))
+PAIRING = env.str("PAIRING", default="active")
+if PAIRING not in ("uniform", "weighted", "active"):
+    raise ImproperlyConfigured("PAIRING must be uniform, weighted or active")
+PAIRING_BOOST = env.float("PAIRING_BOOST", default=3.0)
+PAIRING_BOOST_VOTES = env.int("PAIRING_BOOST_VOTES", default=50)
+if not 1 <= PAIRING_BOOST <= 100:
+    raise ImproperlyConfigured("PAIRING_BOOST must be from 1 to 100")
 
 # --- The embedded engine ---------------------------------------------------------------------------------
 EMBEDDED_ENGINE = env.bool("EMBEDDED_ENGINE", default=True)

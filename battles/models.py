@@ -79,6 +79,14 @@ class Battle(models.Model):
     language = models.CharField(max_length=16, blank=True, help_text=_("Of the first prompt, for example en."))
     system_prompt = models.TextField(blank=True)
     pool = models.JSONField(default=list, blank=True, help_text=_("Slugs that were drawn from; empty for all."))
+    propensity = models.FloatField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_(
+            "The chance with which just these models were drawn; empty where it is not known, as after a redraw."
+        ),
+    )
     share_token = models.CharField(max_length=32, unique=True, null=True, blank=True, editable=False)
     shared_turns = models.PositiveIntegerField(default=0, editable=False, help_text=_("How many the link shows."))
     created_at = models.DateTimeField(auto_now_add=True)

@@ -48,12 +48,13 @@ def battle_create(
     is_blind: bool | None = None,
     count: int | None = None,
     with_images: bool = False,
+    characters: int = 0,
 ) -> Battle:
     """Make a battle without a turn; of who stands where see `contenders_of`.
 
     `models` are slugs: the contenders of a named battle or line-up, or the pool that a blind one draws from (all, where
     empty). `is_blind` and `count` are for line-ups: whether names are hidden until the vote, and how many are drawn.
-    `with_images`: draw only models that can look at images.
+    `with_images` and `characters`: draw only models that can look at images, and hold a prompt of this length.
     Raises TooFewModels, ModelsInvalid, PromptInvalid.
     """
     if category not in Category.values or mode not in Battle.Mode.values:
@@ -62,7 +63,15 @@ def battle_create(
     if mode != Battle.Mode.LINEUP or is_blind is None:
         is_blind = mode == Battle.Mode.BLIND
     models = list(dict.fromkeys(models)) if mode == Battle.Mode.LINEUP else models
-    contenders = contenders_of(mode=mode, is_blind=is_blind, slugs=models, count=count, with_images=with_images)
+    contenders = contenders_of(
+        owner=owner,
+        mode=mode,
+        is_blind=is_blind,
+        slugs=models,
+        count=count,
+        with_images=with_images,
+        characters=characters + len(system_prompt),
+    )
     battle = Battle.objects.create(
         owner=owner,
         mode=mode,
@@ -70,9 +79,10 @@ def battle_create(
         category=category,
         system_prompt=system_prompt,
         pool=sorted(models) if is_blind else [],
+        propensity=contenders.propensity,
     )
     Side.objects.bulk_create(
-        Side(battle=battle, model=model, label=label) for label, model in zip(LABELS, contenders, strict=False)
+        Side(battle=battle, model=model, label=label) for label, model in zip(LABELS, contenders.models, strict=False)
     )
     return battle
 
@@ -83,7 +93,7 @@ def battle_start(*, owner: User, prompt: str, images: Sequence[UUID] = (), **fie
     `turn_begin` raise."""
     prompt_clean(prompt, limit=settings.PROMPT_MAX_CHARACTERS)
     images_check(images)
-    battle = battle_create(owner=owner, with_images=bool(images), **fields)
+    battle = battle_create(owner=owner, with_images=bool(images), characters=len(prompt), **fields)
     return turn_begin(battle_id=battle.id, owner=owner, prompt=prompt, images=images)
 
 

@@ -230,3 +230,16 @@ class Rating(models.Model):
     @property
     def both_bad_percent(self) -> float | None:
         return None if self.both_bad_rate is None else 100 * self.both_bad_rate
+
+
+class Pairing(models.Model):
+    """How useful the next vote on each pair of models would be, by the votes so far. There is one row, made anew with
+    the leaderboard and read whole by each draw."""
+
+    model_ids = models.JSONField(default=list, help_text=_("Ids of the n models that may be drawn."))
+    votes = models.JSONField(default=list, help_text=_("How many comparisons each of them has."))
+    scores = models.BinaryField(default=bytes, help_text=_("Scores of the pairs: n times n little-endian float32."))
+    computed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"Pairing of {len(self.model_ids)} models"

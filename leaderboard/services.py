@@ -14,7 +14,8 @@ from django.utils import timezone
 
 from leaderboard.errors import ComparisonInvalid
 from leaderboard.extras import extras_wait
-from leaderboard.models import Comparison, ComparisonQuerySet, Snapshot
+from leaderboard.models import MAIN, Comparison, ComparisonQuerySet, Snapshot
+from leaderboard.pairing import pairing_refresh
 from leaderboard.personal import person_rebuild
 from leaderboard.rebuild import boards_rebuild
 from leaderboard.replacing import comparisons_replaced
@@ -25,6 +26,7 @@ __all__ = [
     "comparisons_exclude",
     "comparisons_record",
     "comparisons_replace",
+    "pairing_refresh",
     "personal_rebuild",
     "personal_request",
     "snapshots_rebuild",
@@ -146,6 +148,9 @@ def snapshots_rebuild() -> list[Snapshot]:
     Where it was too early for a part that costs much, another rebuild is asked for when it may be made.
     """
     made = boards_rebuild()
+    for snapshot in made:
+        if snapshot.board.slug == MAIN and not (snapshot.category or snapshot.language):
+            pairing_refresh(pairs=snapshot.pairs)
     waits = [wait for snapshot in made if (wait := extras_wait(snapshot)) is not None]
     if waits:
         snapshots_request(delay=min(waits))
