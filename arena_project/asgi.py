@@ -15,6 +15,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 from django.urls import path  # noqa: E402
 
+from arena_project.backpressure import waits_for_reader  # noqa: E402
 from battles.consumers import BattleConsumer  # noqa: E402
 from common.origin import SameOrigin  # noqa: E402
 from providers.live import interrupt_all  # noqa: E402
@@ -51,7 +52,7 @@ bound_requests()
 
 application = ProtocolTypeRouter(
     {
-        "http": django_application,
+        "http": waits_for_reader(django_application),
         "websocket": AllowedHostsOriginValidator(SameOrigin(AuthMiddlewareStack(URLRouter(websocket_routes)))),
     }
 )

@@ -43,6 +43,9 @@ class ExportIn(serializers.Serializer[Any]):
     likes = serializers.BooleanField(default=True, help_text="KTO: likes and dislikes, too.")
     ties = serializers.BooleanField(default=False, help_text="KTO: both texts of a tie, as good.")
     both_bad = serializers.BooleanField(default=False, help_text="KTO: both texts, as bad.")
+    comments = serializers.BooleanField(
+        default=False, help_text="A column with what people wrote about the answers. It may say who they are."
+    )
     bundle = serializers.ChoiceField(
         choices=["zip"], default="", allow_blank=True, help_text="With the dataset card and the manifest."
     )
