@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _g
 from django.utils.translation import gettext_lazy as _
 
-from common.admin import ReadOnly
+from common.admin import Audited, ReadOnly
 from leaderboard import services
 from leaderboard.models import MAIN, Board, Comparison, ComparisonQuerySet, Rating, Snapshot
 
@@ -20,7 +20,7 @@ MODES = [("blind", _("Blind battle")), ("named", _("Named battle")), ("lineup", 
 
 
 @admin.register(Comparison)
-class ComparisonAdmin(ReadOnly, admin.ModelAdmin):
+class ComparisonAdmin(Audited, ReadOnly, admin.ModelAdmin):
     list_display = [
         "id",
         "model_a",
@@ -46,18 +46,24 @@ class ComparisonAdmin(ReadOnly, admin.ModelAdmin):
     show_full_result_count = False
     actions = ["leave_out", "count_again"]
 
+    # Those of battles follow their votes, which have a list and a reason of their own.
+    def _own(self, request: HttpRequest, queryset: QuerySet[Comparison]) -> ComparisonQuerySet:
+        if queryset.filter(source_kind=Board.Source.PEOPLE).exists():
+            messages.warning(request, _g("Those of battles follow their votes: see the list of preferences."))
+        return cast(ComparisonQuerySet, queryset.exclude(source_kind=Board.Source.PEOPLE))
+
     def has_exclude_permission(self, request: HttpRequest) -> bool:
         """Who may use the two actions; named by their `permissions`."""
         return request.user.has_perm("leaderboard.change_comparison")
 
     @admin.action(description=_("Leave out of the ratings"), permissions=["exclude"])
     def leave_out(self, request: HttpRequest, queryset: QuerySet[Comparison]) -> None:
-        changed = services.comparisons_exclude(comparisons=cast(ComparisonQuerySet, queryset), reason=LEFT_OUT)
+        changed = services.comparisons_exclude(comparisons=self._own(request, queryset), reason=LEFT_OUT)
         messages.success(request, _g("Left out: %(number)d. New ratings are on the way.") % {"number": changed})
 
     @admin.action(description=_("Count again"), permissions=["exclude"])
     def count_again(self, request: HttpRequest, queryset: QuerySet[Comparison]) -> None:
-        changed = services.comparisons_exclude(comparisons=cast(ComparisonQuerySet, queryset), reason="")
+        changed = services.comparisons_exclude(comparisons=self._own(request, queryset), reason="")
         messages.success(request, _g("Counted again: %(number)d. New ratings are on the way.") % {"number": changed})
 
 
@@ -84,7 +90,7 @@ class BoardForm(forms.ModelForm):
 
 
 @admin.register(Board)
-class BoardAdmin(admin.ModelAdmin):
+class BoardAdmin(Audited, admin.ModelAdmin):
     form = BoardForm
     list_display = [
         "name",

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from common.admin import Audited
 from providers import services
 from providers.keys import origin_of
 from providers.models import Endpoint, LanguageModel
@@ -59,7 +60,7 @@ class LanguageModelInline(admin.TabularInline):
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(admin.ModelAdmin):
+class EndpointAdmin(Audited, admin.ModelAdmin):
     form = EndpointForm
     change_form_template = "admin/providers/endpoint_form.html"
     list_display = ["name", "kind", "base_url", "is_enabled", "has_outage", "has_key", "is_reachable", "checked_at"]

@@ -21,6 +21,7 @@ from battles.exports.kinds import KINDS
 from battles.exports.selection import RANKINGS, SHAPES, SOURCES, Selection
 from battles.exports.work import export_request
 from battles.models import Category
+from common.audit import Deed, note
 from common.database import in_database_thread
 
 
@@ -86,7 +87,10 @@ class ExportView(Idempotent, APIView):
         asked = ExportIn(data=request.query_params)
         asked.is_valid(raise_exception=True)
         selection, wanted = selection_of(asked.validated_data, cast(User, request.user))
-        return export_response(Export(kind=self.kind, selection=selection, **wanted), request)
+        export = Export(kind=self.kind, selection=selection, **wanted)
+        detail = {"kind": self.kind, "query": request.META.get("QUERY_STRING", "")[:500]}
+        note(Deed(actor_id=request.user.pk, action="export", subject=export.name, detail=detail))
+        return export_response(export, request)
 
     @extend_schema(request=ExportIn, responses={202: OpenApiResponse(JobOut)})
     def post(self, request: Request) -> Response:

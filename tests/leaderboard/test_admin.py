@@ -15,7 +15,7 @@ LIST = "admin:leaderboard_comparison_changelist"
 
 @pytest.fixture
 def comparison() -> Comparison:
-    return stored(factories.language_model(), factories.language_model())
+    return stored(factories.language_model(), factories.language_model(), source_kind="import")
 
 
 def act(client: Client, action: str, row: Comparison) -> int:
@@ -27,6 +27,13 @@ def test_a_vote_can_be_left_out_and_counted_again(client: Client, comparison: Co
     assert act(client, "leave_out", comparison) == 200
     assert Comparison.objects.get().exclusion == "admin"
     assert act(client, "count_again", comparison) == 200
+    assert Comparison.objects.get().exclusion == ""
+
+
+def test_what_comes_from_a_battle_follows_its_vote(client: Client) -> None:
+    row = stored(factories.language_model(), factories.language_model())
+    client.force_login(factories.staff())
+    assert act(client, "leave_out", row) == 200
     assert Comparison.objects.get().exclusion == ""
 
 
