@@ -61,7 +61,9 @@ class Heatmap(Figure):
 
     def draw(self, canvas: Canvas) -> None:
         count = len(self.columns)
-        wide, tall, size = (46, 28, 11) if count <= 14 else (30, 22, 9) if count <= 60 else (12, 12, 0)
+        wide, tall, size = (
+            (46, 28, 11) if count <= 14 else (30, 22, 9) if count <= 60 and len(self.rows) <= 60 else (12, 12, 0)
+        )
         low, high = self._ends()
         step = max(resolution(low, high), 10.0 ** (-2 if self.axis.percent else -12))
         left = label_room(self.rows, LONGEST_LABEL, 12, 1) + 8
