@@ -17,7 +17,7 @@ from leaderboard.shown import Shown
 from leaderboard.statistics.types import MEAN
 
 # Best models of a matrix: more columns than this cannot be read.
-MATRIX_MODELS = 40
+MATRIX_MODELS = 25
 
 
 def ratings(asked: Shown) -> Figure:

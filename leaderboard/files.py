@@ -1,20 +1,18 @@
 """The leaderboard as files: the table, the charts, and a badge for a page of one's own."""
 
-import hashlib
 from typing import cast
 from urllib.parse import urlencode
 
 from django.core.cache import cache
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 from common.charts.views import FORMATS, chart_response
 from common.csv import csv_lines
 from leaderboard.api import leaderboard_out
 from leaderboard.figures import FIGURES
-from leaderboard.views import shown_or_404
+from leaderboard.views import kept_under, shown_or_404
 
 CACHED_SECONDS = 300
 CHARTS_KEPT_SECONDS = 86_400
@@ -44,9 +42,8 @@ def chart(request: HttpRequest, name: str, ending: str) -> HttpResponse:
     asked = shown_or_404(request)
     if asked.snapshot is None:
         return chart_response(FIGURES[name](asked), ending)
-    # A snapshot never changes, and pixels of 60 by 60 cells take seconds. The language is that of the words in it.
-    told = f"{asked.snapshot.pk}:{get_language()}:{name}.{ending}?{urlencode(asked.query)}"
-    key = f"leaderboard:chart:{hashlib.sha256(told.encode()).hexdigest()}"
+    # A snapshot never changes, and pixels of many cells take seconds.
+    key = kept_under(asked.snapshot, f"{name}.{ending}", urlencode(asked.query))
     return cast(
         HttpResponse,
         cache.get_or_set(key, lambda: chart_response(FIGURES[name](asked), ending), CHARTS_KEPT_SECONDS),

@@ -1,6 +1,6 @@
 """The ways to order a board, and a snapshot's rows as each of them sees them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,15 +80,15 @@ class Standing:
 
 def standings(
     snapshot: Snapshot,
+    ratings: Sequence[Rating],
     *,
     minimum: int,
     method: str = DEFAULT,
     is_style_controlled: bool = False,
     is_bootstrapped: bool = False,
 ) -> list[Standing]:
-    """The snapshot's rows, best first, those without a place last. `minimum`: comparisons below which a model is
-    preliminary. Raises MethodMissing where the snapshot does not hold what was asked for."""
-    ratings = list(snapshot.ratings.all())
+    """`ratings`, rows of the snapshot, best first, those without a place last. `minimum`: comparisons below which a
+    model is preliminary. Raises MethodMissing where the snapshot does not hold what was asked for."""
     extra = METHODS[method].extra
     if is_style_controlled or is_bootstrapped:
         extra = STYLE_CONTROL if is_style_controlled else BOOTSTRAP

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from django.db.models import F, Prefetch, QuerySet
+from django.db.models import F, QuerySet
 
 from leaderboard.boards import WHOLE, Segment, comparisons_of
 from leaderboard.models import MAIN, Board, Rating, Snapshot
@@ -11,18 +11,15 @@ from providers.models import LanguageModel
 
 
 def leaderboard_latest(board: Board, segment: Segment = WHOLE, *, person_id: int | None = None) -> Snapshot | None:
-    """The newest snapshot of a segment, or of a person's votes on a board, with `ratings.all()` and their models
-    fetched, in two queries; without the table of pairs.
+    """The newest snapshot of a segment, or of a person's votes on a board; its large parts are read when asked for."""
+    return _newest_first(board, segment, person_id).defer("pairs", "extras").first()
 
-    Hidden models are rated and keep their place, but are not named to the public.
-    """
-    ratings = (
-        Rating.objects.exclude(model__status=LanguageModel.Status.HIDDEN)
-        .select_related("model")
-        .order_by(F("rank").asc(nulls_last=True), "model__name")
-    )
-    snapshots = _newest_first(board, segment, person_id)
-    return snapshots.defer("pairs").prefetch_related(Prefetch("ratings", queryset=ratings)).first()
+
+def ratings_of(snapshot: Snapshot) -> QuerySet[Rating]:
+    """A snapshot's rows with their models, best first. Hidden models are rated and keep their place, but are not named
+    to the public."""
+    named = snapshot.ratings.exclude(model__status=LanguageModel.Status.HIDDEN)
+    return named.select_related("model").order_by(F("rank").asc(nulls_last=True), "model__name")
 
 
 def ratings_now(model_ids: Collection[int]) -> dict[int, Rating]:
@@ -59,14 +56,10 @@ def pending_count(
     return (newer.filter(voter=person_id) if person_id else newer).count()
 
 
-def pairs_latest(board: Board, segment: Segment = WHOLE) -> tuple[Snapshot | None, dict[int, LanguageModel]]:
-    """The newest snapshot with its table of pairs, and by id the models that may be named, best first."""
-    snapshot = _newest_first(board, segment).first()
-    ratings = Rating.objects.filter(snapshot=snapshot) if snapshot else Rating.objects.none()
-    named = ratings.exclude(model__status=LanguageModel.Status.HIDDEN).select_related("model")
-    return snapshot, {
-        rating.model_id: rating.model for rating in named.order_by(F("rank").asc(nulls_last=True), "model__name")
-    }
+def hidden_models() -> list[int]:
+    """Ids of those that are not to be named; what was drawn before must not name them, either."""
+    hidden = LanguageModel.objects.filter(status=LanguageModel.Status.HIDDEN)
+    return list(hidden.order_by("pk").values_list("pk", flat=True))
 
 
 def segments_of(board: Board) -> list[Segment]:

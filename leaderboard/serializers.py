@@ -89,15 +89,14 @@ class ParametersOut(serializers.Serializer[dict[str, Any]]):
     elo_initial = serializers.FloatField()
 
 
-class LeaderboardOut(serializers.ModelSerializer[Snapshot]):
-    """A snapshot; before the first one all is null, 0 or empty."""
+class LeaderboardHeadOut(serializers.ModelSerializer[Snapshot]):
+    """What stands above the rows; before the first snapshot all is null, 0 or empty."""
 
     parameters = ParametersOut()
     is_regularised = serializers.BooleanField(
         help_text="Wins and losses do not determine finite ratings yet, so a weak prior was added."
     )
     pending = serializers.IntegerField(help_text="Newer comparisons, which the next snapshot will hold.")
-    results = StandingOut(many=True)
     computed_at = serializers.DateTimeField(allow_null=True)
 
     class Meta:
@@ -112,8 +111,17 @@ class LeaderboardOut(serializers.ModelSerializer[Snapshot]):
             "code_version",
             "is_regularised",
             "pending",
-            "results",
         ]
+        read_only_fields = fields
+
+
+class LeaderboardOut(LeaderboardHeadOut):
+    """A snapshot; before the first one all is null, 0 or empty."""
+
+    results = StandingOut(many=True)
+
+    class Meta(LeaderboardHeadOut.Meta):
+        fields = [*LeaderboardHeadOut.Meta.fields, "results"]
         read_only_fields = fields
 
 

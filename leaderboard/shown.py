@@ -9,7 +9,7 @@ from leaderboard import selectors
 from leaderboard.boards import Segment, board_of
 from leaderboard.errors import BoardMissing
 from leaderboard.methods import DEFAULT, METHODS, Method, Standing, standings
-from leaderboard.models import MAIN, Board, Snapshot
+from leaderboard.models import MAIN, Board, Rating, Snapshot
 
 BOOTSTRAP = "bootstrap"
 
@@ -27,12 +27,17 @@ class Shown:
     person_id: int | None = None
 
     @cached_property
+    def ratings(self) -> list[Rating]:
+        return list(selectors.ratings_of(self.snapshot)) if self.snapshot else []
+
+    @cached_property
     def standings(self) -> list[Standing]:
         """Rows, best first. Raises MethodMissing."""
         if self.snapshot is None:
             return []
         return standings(
             self.snapshot,
+            self.ratings,
             minimum=self.board.minimum_comparisons,
             method=self.method.key,
             is_style_controlled=self.is_style_controlled,

@@ -1,21 +1,26 @@
 """The leaderboard's pages. They show the newest snapshot and compute nothing but the drawings."""
 
-from collections.abc import Iterator
+from hashlib import sha256
 from math import exp
 from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
+from django.core.cache import caches
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from common.charts.figure import Figure
 from leaderboard import selectors, services
 from leaderboard.choices import board_choices, method_choices, segment_choices, switch_choices
 from leaderboard.errors import BoardMissing, MethodMissing
 from leaderboard.figures import FIGURES
+from leaderboard.models import Snapshot
 from leaderboard.shown import Shown, shown
 from leaderboard.table import Axis, headings, in_order, sorting
 
@@ -24,16 +29,40 @@ from leaderboard.table import Axis, headings, in_order, sorting
 def index(request: HttpRequest) -> HttpResponse:
     is_staff = cast(User, request.user).is_staff
     asked = shown_or_404(request)
-    context = table_context(request, asked) | {
+    context = {
+        "shown": asked,
+        "snapshot": asked.snapshot,
+        "pending": asked.pending,
+        "query": urlencode(asked.query),
         "boards": board_choices(asked, selectors.boards_listed(is_staff=is_staff)),
         "segments": segment_choices(asked, selectors.segments_of(asked.board)),
-        "methods": method_choices(asked),
-        "switches": switch_choices(asked),
-        "neighbours": neighbours_shown(asked),
-        "style": style_shown(asked),
-        "figures": Figures(asked),
+        "body": body_of(request, asked) if asked.snapshot and asked.snapshot.comparisons else "",
     }
     return render(request, "leaderboard/index.html", context)
+
+
+def body_of(request: HttpRequest, asked: Shown) -> SafeString:
+    """What a snapshot says, as HTML: the same for everybody, so it is drawn once for each order and language."""
+    snapshot = asked.snapshot
+    if snapshot is None:
+        return mark_safe("")
+    order = f"{request.GET.get('sort', '')}:{request.GET.get('direction', '')}"[:100]
+    key = kept_under(snapshot, order, urlencode(asked.query))
+    body: str | None = caches["html"].get(key)
+    if body is None:
+        snapshot.refresh_from_db(fields=["pairs", "extras"])
+        context = table_context(request, asked) | {
+            "methods": method_choices(asked),
+            "switches": switch_choices(asked),
+            "neighbours": neighbours_shown(asked),
+            "style": style_shown(asked),
+            "figures": [],
+        }
+        if not context["missing"]:
+            context["figures"] = [(name, make(asked)) for name, make in FIGURES.items()]
+        body = render_to_string("leaderboard/body.html", context)
+        caches["html"].set(key, body)
+    return mark_safe(body)  # rendered by a template, which has escaped everything
 
 
 @login_required
@@ -49,7 +78,8 @@ def mine(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def methodology(request: HttpRequest) -> HttpResponse:
-    return render(request, "leaderboard/methodology.html", {"shown": shown_or_404(request)})
+    badge = request.build_absolute_uri(reverse("leaderboard:badge", args=["MODEL"]))
+    return render(request, "leaderboard/methodology.html", {"shown": shown_or_404(request), "badge": badge})
 
 
 def shown_or_404(request: HttpRequest) -> Shown:
@@ -60,14 +90,10 @@ def shown_or_404(request: HttpRequest) -> Shown:
         raise Http404 from error
 
 
-class Figures:
-    """The charts, made when the template asks for them: it seldom does, for they are kept as long as the snapshot."""
-
-    def __init__(self, asked: Shown) -> None:
-        self._asked = asked
-
-    def __iter__(self) -> Iterator[tuple[str, Figure]]:
-        return ((name, make(self._asked)) for name, make in FIGURES.items())
+def kept_under(snapshot: Snapshot, *more: str) -> str:
+    """The name under which what was drawn of a snapshot is kept. A model that is hidden meanwhile changes it."""
+    told = [snapshot.pk, snapshot.computed_at.isoformat(), selectors.hidden_models(), get_language(), *more]
+    return f"leaderboard:{sha256(repr(told).encode()).hexdigest()}"
 
 
 def style_shown(asked: Shown) -> list[tuple[str, dict[str, float]]]:
@@ -81,7 +107,7 @@ def neighbours_shown(asked: Shown) -> list[dict[str, Any]]:
     """Each of the best beside the next, with their models; only whom the public may know."""
     if asked.snapshot is None:
         return []
-    models = {rating.model_id: rating.model for rating in asked.snapshot.ratings.all()}
+    models = {rating.model_id: rating.model for rating in asked.ratings}
     return [
         pair | {"better": models[pair["better"]], "next": models[pair["next"]]}
         for pair in asked.snapshot.extras.get("neighbours", [])

@@ -27,6 +27,10 @@ METHODS = ("get", "post", "put", "patch", "delete")
 PUBLIC = {
     "": 200,
     "leaderboard/": 200,
+    "leaderboard/methodology/": 200,
+    "leaderboard/table.<slug:ending>": 404,  # for csv and json
+    "leaderboard/charts/<slug:name>.<slug:ending>": 404,  # for charts that there are
+    "leaderboard/badge/<slug:slug>.svg": 404,  # for models that there are
     "s/<slug:token>/": 404,  # for who has the token
     "images/<uuid:image_id>/": 404,  # for who may see its battle
     "account/link/<str:uid>/<str:token>/": 410,  # for who has the link

@@ -13,7 +13,14 @@ from tests.live import Person
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("server")]
 
 LOOKS = [(1280, False), (1280, True), (390, False), (390, True)]
-OPEN_PAGES = ["/", "/account/login/", "/account/signup/", "/account/password/reset/", "/leaderboard/"]
+OPEN_PAGES = [
+    "/",
+    "/account/login/",
+    "/account/signup/",
+    "/account/password/reset/",
+    "/leaderboard/",
+    "/leaderboard/methodology/",
+]
 OWN_PAGES = [
     "/",
     "/battle/",
