@@ -1,6 +1,7 @@
 """People judge models: prompts, battles, their sides and turns, the responses and the preference."""
 
 import uuid
+from math import inf
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -81,17 +82,18 @@ class Pool(models.Model):
         if self.size_min is not None and self.size_max is not None and self.size_min >= self.size_max:
             raise ValidationError({"size_max": _("This must be more than the smallest size.")})
 
+    def holds(self, model: LanguageModel) -> bool:
+        """Whether the model fits. One whose size is not known is in no pool by size."""
+        if self.size_min is not None or self.size_max is not None:
+            low, high = self.size_min or 0.0, inf if self.size_max is None else self.size_max
+            if model.size is None or not low <= model.size < high:
+                return False
+        has_licence = not self.licences or model.licence in self.licences
+        return has_licence and (not self.tags or not set(self.tags).isdisjoint(model.tags))
+
     def members(self) -> list[LanguageModel]:
-        """The active models in it, with their endpoints. One whose size is not known is in no pool by size."""
-        models = LanguageModel.objects.active().select_related("endpoint")
-        if self.size_min is not None:
-            models = models.filter(size__gte=self.size_min)
-        if self.size_max is not None:
-            models = models.filter(size__lt=self.size_max)
-        if self.licences:
-            models = models.filter(licence__in=self.licences)
-        # SQLite cannot look into a list.
-        return [model for model in models if not self.tags or set(self.tags) & set(model.tags)]
+        """The active models in it, with their endpoints."""
+        return [model for model in LanguageModel.objects.active().select_related("endpoint") if self.holds(model)]
 
 
 class BattleQuerySet(models.QuerySet["Battle"]):

@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce
 from accounts.models import User
 from battles.models import Battle, Image, Pool, Preference, Prompt, Reaction, Response, Side, Turn
 from common.errors import NotFound
+from providers.models import LanguageModel
 
 SUGGESTIONS = 6
 QUERY_MAX_CHARACTERS = 200
@@ -93,13 +94,14 @@ def suggestions(*, rng: random.Random | None = None) -> list[Prompt]:
 
 
 def pools_listed() -> list[dict[str, Any]]:
-    """The pools in which two models can meet, each with the slugs of its models."""
+    """The pools in which two models can meet, each with the slugs of its models; in two queries."""
+    models = list(LanguageModel.objects.active().filter(sampling_weight__gt=0))
     found = [
         {
             "slug": pool.slug,
             "name": pool.name,
             "description": pool.description,
-            "models": [model.slug for model in pool.members() if model.sampling_weight > 0],
+            "models": [model.slug for model in models if pool.holds(model)],
         }
         for pool in Pool.objects.all()
     ]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.test import Client
 from rest_framework.test import APIClient
 
 from battles import services
@@ -113,3 +114,14 @@ def test_programs_find_the_pools_in_which_two_can_meet() -> None:
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {factories.api_key()[1]}")
     found = client.get("/api/v1/pools/").json()
     assert found == [{"slug": "small", "name": "Small", "description": "Runs on a laptop.", "models": ["one", "two"]}]
+
+
+def test_the_page_offers_the_pools_in_which_two_can_meet(client: Client) -> None:
+    for slug in ("one", "two"):
+        factories.language_model(slug, size=1)
+    pool(size_max=2)
+    pool("large", size_min=50)
+    client.force_login(factories.user())
+    page = client.get("/battle/").content.decode()
+    assert '<option value="small">Small</option>' in page
+    assert "Large" not in page

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from leaderboard.matchmaking import TOP, UNIFORM_SHARE, believe, boosts, by_weight, draw, join, pair_chances, usefulness
+from leaderboard.matchmaking import UNIFORM_SHARE, believe, boosts, by_weight, draw, join, pair_chances, usefulness
 from leaderboard.statistics.types import Floats
 
 weights = st.lists(st.one_of(st.just(0.0), st.floats(0.01, 100)), min_size=3, max_size=6)
@@ -133,7 +133,7 @@ def test_the_less_known_pair_comes_first() -> None:
 
 
 def test_pairs_at_the_top_come_before_those_at_the_bottom() -> None:
-    n = 5 * TOP
+    n = 50
     scores = usefulness(np.linspace(2, -2, n), np.eye(n) / 100)
     assert scores[0, 1] > 5 * scores[n - 2, n - 1]
 
