@@ -1,7 +1,7 @@
 """Who meets whom: how useful the next vote on each pair would be, and draws by it. Pure and seeded; knows only numbers.
 
 A draw goes by a table of scores (n, n), symmetric: a pair is drawn in proportion to its score. Uniform and weighted
-pairing are tables, too. Why the active one is as it is: docs/decisions/0010-active-pairing.md.
+pairing are tables, too. Why the active one is as it is: docs/decisions/0012-active-pairing.md.
 
 Sources: Chiang et al. (2024), Chatbot Arena, on drawing where the interval shrinks; Mikhailiuk et al. (2021), Active
 sampling for pairwise comparisons via approximate message passing and information gain maximization.
