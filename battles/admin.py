@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from battles.integrity_admin import PreferenceAdmin, VoterAdmin
-from battles.models import Battle, Prompt, PromptSet, Reaction, Redraw, Response, Side, Turn
+from battles.models import Battle, Pool, Prompt, PromptSet, Reaction, Redraw, Response, Side, Turn
 from common.admin import Audited, ReadOnly
 
 __all__ = ["PreferenceAdmin", "VoterAdmin"]
@@ -19,6 +19,17 @@ class PromptSetAdmin(Audited, admin.ModelAdmin):
     list_display = ["name", "slug", "is_suggested"]
     prepopulated_fields = {"slug": ["name"]}
     inlines = [PromptInline]
+
+
+@admin.register(Pool)
+class PoolAdmin(admin.ModelAdmin):
+    list_display = ["name", "slug", "size_min", "size_max", "licences", "tags", "members_now", "position"]
+    prepopulated_fields = {"slug": ["name"]}
+    readonly_fields = ["members_now"]
+
+    @admin.display(description="models in it")
+    def members_now(self, pool: Pool) -> str:
+        return ", ".join(model.name for model in pool.members()) or "-"
 
 
 class SideInline(ReadOnly, admin.TabularInline):

@@ -23,6 +23,7 @@ from battles.serializers import (
     BattleIn,
     BattleOut,
     BattleRowOut,
+    PoolOut,
     PreferenceIn,
     ReactionIn,
     ReactionOut,
@@ -52,6 +53,15 @@ def now(coroutine: Coroutine[Any, Any, T]) -> T:
 def _whole(request: Request, battle_id: UUID) -> dict[str, Any]:
     battle, views = now(battle_now(battle_id=battle_id, viewer=_user(request)))
     return dict(BattleOut(state.battle_state(battle, views)).data)
+
+
+class PoolsView(APIView):
+    required_scopes = Scope.READ
+
+    @extend_schema(operation_id="pools_list", responses=PoolOut(many=True))
+    def get(self, request: Request) -> Response:
+        """The pools that a blind battle may be confined to."""
+        return Response(PoolOut(selectors.pools_listed(), many=True).data)
 
 
 class EventStreamRenderer(BaseRenderer):
@@ -104,6 +114,7 @@ class BattlesView(Idempotent, APIView):
             images=data["images"],
             is_blind=data["blind"],
             count=data.get("count"),
+            pool=data["pool"],
         )
         now(generation.launch(begun.requests))
         return Response(_whole(request, begun.battle.id), status=201)

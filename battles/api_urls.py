@@ -15,6 +15,7 @@ urlpatterns = [
     path("battles/<uuid:battle_id>/stop/", api.StopView.as_view(), name="api_stop"),
     path("battles/<uuid:battle_id>/reactions/", api.ReactionView.as_view(), name="api_reactions"),
     path("battles/<uuid:battle_id>/share/", api.ShareView.as_view(), name="api_share"),
+    path("pools/", api.PoolsView.as_view(), name="api_pools"),
     path("images/", image_api.ImagesView.as_view(), name="api_images"),
     path("images/<uuid:image_id>/", image_api.ImageView.as_view(), name="api_image"),
     # The annotation tool's scripts write these with or without a slash at the end.

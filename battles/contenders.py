@@ -7,8 +7,8 @@ from random import SystemRandom
 from django.utils import timezone
 
 from accounts.models import User
-from battles.errors import ModelsInvalid, TooFewModels, TooFewSeeing
-from battles.models import Battle, Side
+from battles.errors import ModelsInvalid, PoolInvalid, TooFewModels, TooFewSeeing
+from battles.models import Battle, Pool, Side
 from leaderboard.matchmaking import draw
 from leaderboard.pairing import pairing_scores
 from providers.client import CHARACTERS_A_TOKEN_AT_MOST
@@ -35,27 +35,31 @@ def contenders_of(
     is_blind: bool,
     slugs: Sequence[str],
     count: int | None,
+    pool_slug: str = "",
     with_images: bool = False,
     characters: int = 0,
 ) -> Contenders:
     """The models of a new battle of `owner`.
 
     A pair stands in random order. A line-up that is named stands as it was given, or as the catalogue has it where
-    nobody was; one that is blind draws `count` from those given, or from all. `with_images` draws only models
-    that can look at images; `characters` is the length of the prompt, and models that cannot hold it are not drawn.
-    Raises ModelsInvalid, TooFewModels, EndpointBudgetSpent.
+    nobody was; one that is blind draws `count` from those given, or from all. `pool_slug` confines a blind battle to
+    the models of a pool. `with_images` draws only models that can look at images; `characters` is the length of the
+    prompt, and models that cannot hold it are not drawn.
+    Raises ModelsInvalid, PoolInvalid, TooFewModels, EndpointBudgetSpent.
     """
+    if pool_slug and (slugs or not is_blind):
+        raise PoolInvalid
     if mode != Battle.Mode.LINEUP:
         if count not in (None, PAIR) or (not slugs and mode == Battle.Mode.NAMED):
             raise ModelsInvalid
         if mode == Battle.Mode.NAMED and len(slugs) != PAIR:
             raise ModelsInvalid
-        pool = _pool(slugs, sees=with_images and is_blind)
+        pool = _pool(slugs, pool_slug, sees=with_images and is_blind)
         if not is_blind:
             return Contenders(SystemRandom().sample(pool, PAIR))
         wanted = PAIR
     else:
-        pool = _pool(slugs, sees=with_images and (is_blind or not slugs))
+        pool = _pool(slugs, pool_slug, sees=with_images and (is_blind or not slugs))
         wanted = len(pool) if count is None else count
         if not PAIR <= wanted <= len(LABELS) or wanted > len(pool):
             raise ModelsInvalid if slugs or count else TooFewModels
@@ -65,16 +69,29 @@ def contenders_of(
     return _drawn(willing, wanted, owner=owner, by_weight=not slugs)
 
 
-def _pool(slugs: Sequence[str], *, sees: bool) -> list[LanguageModel]:
-    """Those given, in their order, whether or not they answer at this moment; else all that do. Of these, where `sees`,
-    those that can look at images and may be drawn."""
-    pool = _given(slugs) if slugs else list(LanguageModel.objects.available().select_related("endpoint"))
+def _pool(slugs: Sequence[str], pool_slug: str, *, sees: bool) -> list[LanguageModel]:
+    """Those given, in their order, or those of a pool, whether or not they answer at this moment; else all that do. Of
+    these, where `sees`, those that can look at images and may be drawn."""
+    if slugs:
+        pool = _given(slugs)
+    elif pool_slug:
+        pool = pool_members(pool_slug)
+    else:
+        pool = list(LanguageModel.objects.available().select_related("endpoint"))
     if not sees:
         return pool
     pool = [model for model in pool if model.sees_images and (slugs or model.sampling_weight > 0)]
     if len(pool) < PAIR:
         raise TooFewSeeing
     return pool
+
+
+def pool_members(slug: str) -> list[LanguageModel]:
+    """The models of a pool that have a weight. Raises PoolInvalid where there is no such pool."""
+    pool = Pool.objects.filter(slug=slug).first()
+    if pool is None:
+        raise PoolInvalid
+    return [model for model in pool.members() if model.sampling_weight > 0]
 
 
 def _given(slugs: Sequence[str]) -> list[LanguageModel]:

@@ -36,6 +36,11 @@ class ModelsInvalid(TourneyError):
     message = "Please choose two different models that are active."
 
 
+class PoolInvalid(TourneyError):
+    code = "pool_invalid"
+    message = "There is no such pool, or models were named beside it. A pool is for blind battles that name no models."
+
+
 class ImageTooLarge(TourneyError):
     code = "too_large"
     status = 413

@@ -1,14 +1,17 @@
 """People judge models: prompts, battles, their sides and turns, the responses and the preference."""
 
 import uuid
+from math import inf
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from leaderboard.exclusions import Exclusion
 from providers.models import GeneratedText, LanguageModel
+from providers.validators import are_tags
 
 
 class Category(models.TextChoices):
@@ -65,6 +68,46 @@ class Prompt(models.Model):
         return self.title or self.text[:60]
 
 
+class Pool(models.Model):
+    """Models that a blind battle may be confined to: all that fit every line that is not empty."""
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=100)
+    description = models.CharField(max_length=300, blank=True)
+    size_min = models.FloatField(null=True, blank=True, help_text=_("Billions of parameters; this many or more."))
+    size_max = models.FloatField(null=True, blank=True, help_text=_("Billions of parameters; less than this many."))
+    licences = models.JSONField(
+        default=list, blank=True, validators=[are_tags], help_text=_('Any of these, for example ["Apache 2.0", "MIT"].')
+    )
+    tags = models.JSONField(
+        default=list, blank=True, validators=[are_tags], help_text=_('Any of these, for example ["coding"].')
+    )
+    position = models.PositiveIntegerField(default=100, help_text=_("Place in the list, lowest first."))
+
+    class Meta:
+        ordering = ["position", "name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        if self.size_min is not None and self.size_max is not None and self.size_min >= self.size_max:
+            raise ValidationError({"size_max": _("This must be more than the smallest size.")})
+
+    def holds(self, model: LanguageModel) -> bool:
+        """Whether the model fits. One whose size is not known is in no pool by size."""
+        if self.size_min is not None or self.size_max is not None:
+            low, high = self.size_min or 0.0, inf if self.size_max is None else self.size_max
+            if model.size is None or not low <= model.size < high:
+                return False
+        has_licence = not self.licences or model.licence in self.licences
+        return has_licence and (not self.tags or not set(self.tags).isdisjoint(model.tags))
+
+    def members(self) -> list[LanguageModel]:
+        """The active models in it, with their endpoints."""
+        return [model for model in LanguageModel.objects.active().select_related("endpoint") if self.holds(model)]
+
+
 class BattleQuerySet(models.QuerySet["Battle"]):
     def kept(self) -> "BattleQuerySet":
         """Those that their owner has not deleted."""
@@ -95,6 +138,7 @@ class Battle(models.Model):
     language_source = models.CharField(max_length=8, choices=LabelSource.choices, blank=True)
     system_prompt = models.TextField(blank=True)
     pool = models.JSONField(default=list, blank=True, help_text=_("Slugs that were drawn from; empty for all."))
+    pool_slug = models.SlugField(blank=True, help_text=_("The named pool that was drawn from."))
     propensity = models.FloatField(
         null=True,
         blank=True,
@@ -113,7 +157,10 @@ class Battle(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
-        indexes = [models.Index(fields=["owner", "-created_at"], name="battle_history")]
+        indexes = [
+            models.Index(fields=["owner", "-created_at"], name="battle_history"),
+            models.Index(fields=["created_at"], name="battle_times"),
+        ]
 
     def __str__(self) -> str:
         return str(self.id)

@@ -9,6 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from battles.answering import battle_locked
+from battles.contenders import pool_members
+from battles.errors import PoolInvalid
 from battles.models import Battle, Redraw, Response, Side
 from battles.requests import Request, request_for
 from common.errors import NotFound
@@ -65,6 +67,8 @@ def _another(battle: Battle, failed: Side) -> LanguageModel | None:
     pool = LanguageModel.objects.available().exclude(pk__in=had).select_related("endpoint")
     if battle.pool:
         pool = pool.filter(slug__in=battle.pool)
+    if battle.pool_slug:
+        pool = pool.filter(pk__in=[model.pk for model in _pool_now(battle.pool_slug)])
     if any(turn.images.all() for turn in battle.turns.all()):
         pool = pool.filter(sees_images=True)
     beside = [side.model for side in sides if side != failed]
@@ -73,6 +77,14 @@ def _another(battle: Battle, failed: Side) -> LanguageModel | None:
     scores = pairing_scores(models, weights)
     chosen = join(scores, range(len(beside)), SystemRandom())
     return None if chosen is None else models[chosen]
+
+
+def _pool_now(slug: str) -> list[LanguageModel]:
+    """The models of the pool; none where it was deleted meanwhile."""
+    try:
+        return pool_members(slug)
+    except PoolInvalid:
+        return []
 
 
 def _note_failure(response: Response, error: ProviderError) -> None:

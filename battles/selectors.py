@@ -1,7 +1,7 @@
 """Every read of battles that is more than a get."""
 
 import random
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
@@ -9,8 +9,9 @@ from django.db.models import Count, F, IntegerField, OuterRef, Prefetch, Q, Quer
 from django.db.models.functions import Coalesce
 
 from accounts.models import User
-from battles.models import Battle, Image, Preference, Prompt, Reaction, Response, Side, Turn
+from battles.models import Battle, Image, Pool, Preference, Prompt, Reaction, Response, Side, Turn
 from common.errors import NotFound
+from providers.models import LanguageModel
 
 SUGGESTIONS = 6
 QUERY_MAX_CHARACTERS = 200
@@ -82,6 +83,21 @@ def suggestions(*, rng: random.Random | None = None) -> list[Prompt]:
     """A few prompts to start with, drawn anew each time."""
     prompts = list(Prompt.objects.filter(prompt_set__is_suggested=True))
     return (rng or random.Random()).sample(prompts, min(SUGGESTIONS, len(prompts)))
+
+
+def pools_listed() -> list[dict[str, Any]]:
+    """The pools in which two models can meet, each with the slugs of its models; in two queries."""
+    models = list(LanguageModel.objects.active().filter(sampling_weight__gt=0))
+    found = [
+        {
+            "slug": pool.slug,
+            "name": pool.name,
+            "description": pool.description,
+            "models": [model.slug for model in models if pool.holds(model)],
+        }
+        for pool in Pool.objects.all()
+    ]
+    return [pool for pool in found if len(pool["models"]) >= 2]
 
 
 def sides_answered(battle: Battle) -> set[int]:

@@ -41,6 +41,12 @@ class BattleIn(TurnIn):
         max_length=100,
         help_text="Slugs: the contenders of a named battle or line-up, or the pool that a blind one draws from.",
     )
+    pool = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=50,
+        help_text="Slug of a pool, for a blind battle or line-up without `models`.",
+    )
     blind = serializers.BooleanField(default=False, help_text="Of a line-up: hide the names until the vote.")
     count = serializers.IntegerField(
         required=False,
@@ -51,6 +57,13 @@ class BattleIn(TurnIn):
     )
     category = serializers.ChoiceField(choices=Category.choices, default=Category.GENERAL)
     system = serializers.CharField(default="", allow_blank=True, max_length=SYSTEM_MAX_CHARACTERS)
+
+
+class PoolOut(serializers.Serializer[Any]):
+    slug = serializers.CharField()
+    name = serializers.CharField()
+    description = serializers.CharField()
+    models = serializers.ListField(child=serializers.CharField(), help_text="Slugs of the active models in it.")
 
 
 class SideIn(serializers.Serializer[Any]):

@@ -59,6 +59,7 @@ def battle_create(
     system_prompt: str = "",
     is_blind: bool | None = None,
     count: int | None = None,
+    pool: str = "",
     with_images: bool = False,
     characters: int = 0,
 ) -> Battle:
@@ -66,8 +67,9 @@ def battle_create(
 
     `models` are slugs: the contenders of a named battle or line-up, or the pool that a blind one draws from (all, where
     empty). `is_blind` and `count` are for line-ups: whether names are hidden until the vote, and how many are drawn.
+    `pool` is the slug of a pool, for a blind battle without `models`.
     `with_images` and `characters`: draw only models that can look at images, and hold a prompt of this length.
-    Raises TooFewModels, ModelsInvalid, PromptInvalid.
+    Raises TooFewModels, ModelsInvalid, PoolInvalid, PromptInvalid.
     """
     if category not in Category.values or mode not in Battle.Mode.values:
         raise TourneyError("Unknown category or mode.")
@@ -81,6 +83,7 @@ def battle_create(
         is_blind=is_blind,
         slugs=models,
         count=count,
+        pool_slug=pool,
         with_images=with_images,
         characters=characters + len(system_prompt),
     )
@@ -91,6 +94,7 @@ def battle_create(
         category=category,
         system_prompt=system_prompt,
         pool=sorted(models) if is_blind else [],
+        pool_slug=pool,
         propensity=contenders.propensity,
     )
     Side.objects.bulk_create(

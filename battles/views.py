@@ -48,6 +48,7 @@ def new(request: HttpRequest) -> HttpResponse:
         "models": models,
         "available_count": len(models),
         "away_count": len(active) - len(models),
+        "pools": selectors.pools_listed(),
         "limits": _limits(),
         "budget": budget_of(cast(User, request.user).pk),
     }

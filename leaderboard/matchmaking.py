@@ -1,7 +1,7 @@
 """Who meets whom: how useful the next vote on each pair would be, and draws by it. Pure and seeded; knows only numbers.
 
 A draw goes by a table of scores (n, n), symmetric: a pair is drawn in proportion to its score. Uniform and weighted
-pairing are tables, too. Why the active one is as it is: docs/decisions/0010-active-pairing.md.
+pairing are tables, too. Why the active one is as it is: docs/decisions/0012-active-pairing.md.
 
 Sources: Chiang et al. (2024), Chatbot Arena, on drawing where the interval shrinks; Mikhailiuk et al. (2021), Active
 sampling for pairwise comparisons via approximate message passing and information gain maximization.
@@ -13,6 +13,7 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtr
 
 from leaderboard.statistics.types import Floats
@@ -25,10 +26,11 @@ STEP_MAX, TOLERANCE = 1.0, 1e-4
 
 # How much of the drawing stays uniform, whatever is believed: no pair is given up.
 UNIFORM_SHARE = 0.1
-# How strongly useful pairs go before others. Less than this draws settled pairs too often; more follows the noise.
-SHARPNESS = 4
-# Whose order readers look at first. A model with expected rank r > TOP counts TOP / r.
-TOP = 10
+# How strongly useful pairs go before others. Less than this draws settled pairs too often.
+SHARPNESS = 8
+# The top, whose order readers look at first: the best tenth, three at least. Below, a model with the expected rank r
+# counts top / r.
+TOP_SHARE, TOP_LEAST = 0.1, 3
 
 # A line-up of more is drawn just the same, but what its chance was is not added up: 2 to this power sets lead to it.
 LINEUP_MAX = 10
@@ -55,7 +57,7 @@ def believe(points: Floats, start: Floats | None = None) -> tuple[Floats, Floats
     for _ in range(STEPS_MAX):
         chances = _chances(strengths)
         gradient = (points - games * chances).sum(axis=1) - PRIOR_PRECISION * strengths
-        step = np.linalg.solve(_precision(games, chances), gradient)
+        step = cho_solve(cho_factor(_precision(games, chances), check_finite=False), gradient, check_finite=False)
         size = float(np.abs(step).max(initial=0.0))
         strengths = strengths + step / max(size / STEP_MAX, 1.0)
         if size < TOLERANCE:
@@ -67,7 +69,7 @@ def usefulness(strengths: Floats, covariance: Floats) -> Floats:
     """Return how useful the next vote on each pair is, (n, n), from strengths and their covariance in log-odds.
 
     A pair is useful where its order is open, and the more the less is known of it: with the difference d and its
-    variance v that is v exp(-d² / 2v), taken to the power SHARPNESS. Pairs at the top count more. The mean over pairs
+    variance v that is √v exp(-d² / 2v), taken to the power SHARPNESS. Pairs at the top count more. The mean over pairs
     is 1, of which UNIFORM_SHARE is the same for all; the diagonal is 0.
     """
     n = len(strengths)
@@ -77,9 +79,10 @@ def usefulness(strengths: Floats, covariance: Floats) -> Floats:
     variance = np.maximum(own[:, None] + own[None, :] - 2 * covariance, 1e-12)
     ahead = strengths[:, None] - strengths[None, :]
     beaten_by = ndtr(-ahead / np.sqrt(variance))
-    top = np.minimum(1.0, TOP / (0.5 + beaten_by.sum(axis=1)))  # a model beats itself half the time
+    expected_rank = 0.5 + beaten_by.sum(axis=1)  # each beats itself half the time
+    top = np.minimum(1.0, max(TOP_SHARE * n, TOP_LEAST) / expected_rank)
     # In logarithms, of which the largest becomes 0: powers of small variances would vanish.
-    logarithm = SHARPNESS * (np.log(variance) - ahead**2 / (2 * variance)) + np.log(top[:, None] * top[None, :])
+    logarithm = SHARPNESS / 2 * (np.log(variance) - ahead**2 / variance) + np.log(top[:, None] * top[None, :])
     np.fill_diagonal(logarithm, -np.inf)
     found = np.exp(logarithm - logarithm.max())
     scores = (1 - UNIFORM_SHARE) * found * (n * (n - 1) / found.sum()) + UNIFORM_SHARE

@@ -20,15 +20,15 @@ class LanguageModelAdmin(Audited, admin.ModelAdmin):
     list_select_related = ["endpoint"]
     search_fields = ["name", "slug", "upstream_id", "organisation"]
     prepopulated_fields = {"slug": ["name"]}
-    readonly_fields = ["now", "failures_in_row", "resting_until", "created_at"]
+    readonly_fields = ["now", "failures_in_row", "resting_until", "created_at", "retired_at"]
     actions = ["activate", "hide", "retire", "try_again"]
     fieldsets = [
         (None, {"fields": ["name", "slug", "endpoint", "upstream_id", "status", "sampling_weight", "tags"]}),
         (_("About it"), {"fields": ["organisation", "licence", "url"]}),
-        (_("What it can"), {"fields": ["is_reasoning", "sees_images", "context_window", "quirks"]}),
+        (_("What it can"), {"fields": ["is_reasoning", "sees_images", "size", "context_window", "quirks"]}),
         (_("How it is asked"), {"fields": ["system_prompt", "temperature", "top_p", "max_tokens"]}),
         (_("What it costs"), {"fields": ["input_price", "output_price"]}),
-        (_("How it fares"), {"fields": ["now", "failures_in_row", "resting_until", "created_at"]}),
+        (_("How it fares"), {"fields": ["now", "failures_in_row", "resting_until", "created_at", "retired_at"]}),
     ]
     formfield_overrides = HTTPS
 
@@ -56,5 +56,9 @@ class LanguageModelAdmin(Audited, admin.ModelAdmin):
         self._set(request, models, LanguageModel.Status.RETIRED)
 
     def _set(self, request: HttpRequest, models: QuerySet[LanguageModel], status: LanguageModel.Status) -> None:
-        count = models.update(status=status)
+        count = 0
+        for model in models.exclude(status=status):
+            model.status = status
+            model.save(update_fields=["status"])
+            count += 1
         messages.success(request, _("%(count)d models are now %(status)s.") % {"count": count, "status": status.label})

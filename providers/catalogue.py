@@ -20,8 +20,8 @@ ENDPOINT_KEYS = (
 )  # fmt: skip
 MODEL_KEYS = (
     "slug", "name", "upstream_id", "organisation", "licence", "url", "status", "is_reasoning", "sees_images", "tags",
-    "context_window", "input_price", "output_price", "system_prompt", "temperature", "top_p", "max_tokens", "quirks",
-    "sampling_weight",
+    "size", "context_window", "input_price", "output_price", "system_prompt", "temperature", "top_p", "max_tokens",
+    "quirks", "sampling_weight",
 )  # fmt: skip
 CURRENCY = "USD"
 

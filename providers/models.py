@@ -1,5 +1,7 @@
 """Who can answer: endpoints, the language models behind them, and what every stored generation has in common."""
 
+from typing import Any
+
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -124,6 +126,9 @@ class LanguageModel(models.Model):
         validators=[are_tags],
         help_text=_('Words to choose models by, for example ["small", "open weights"].'),
     )
+    size = models.FloatField(
+        null=True, blank=True, validators=[MinValueValidator(0)], help_text=_("Billions of parameters, all of them.")
+    )
     context_window = models.PositiveIntegerField(null=True, blank=True, help_text=_("Tokens."))
     input_price = models.DecimalField(
         max_digits=12,
@@ -159,6 +164,7 @@ class LanguageModel(models.Model):
         null=True, blank=True, editable=False, help_text=_("After repeated failures it is not drawn until then.")
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    retired_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = LanguageModelQuerySet.as_manager()
 
@@ -173,6 +179,15 @@ class LanguageModel(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **fields: Any) -> None:
+        """Notes the moment of retirement, and forgets it where the model comes back."""
+        is_retired = self.status == self.Status.RETIRED
+        if is_retired != (self.retired_at is not None):
+            self.retired_at = timezone.now() if is_retired else None
+            if fields.get("update_fields") is not None:
+                fields["update_fields"] = {*fields["update_fields"], "retired_at"}
+        super().save(*args, **fields)
 
     @property
     def is_active(self) -> bool:

@@ -11,6 +11,7 @@ from providers.usage_summary import Figures, ModelUse, UsageSummary
 class LanguageModelOut(serializers.ModelSerializer[LanguageModel]):
     endpoint_kind = serializers.CharField(source="endpoint.kind")
     is_available = serializers.SerializerMethodField(help_text="Whether its endpoint answered when last looked at.")
+    tags = serializers.ListField(child=serializers.CharField())
     # Named, because the field that Django derives has another maximum on each database.
     context_window = serializers.IntegerField(allow_null=True, help_text="Tokens.")
     input_price = serializers.FloatField(allow_null=True, help_text="US dollars for a million tokens.")
@@ -28,6 +29,8 @@ class LanguageModelOut(serializers.ModelSerializer[LanguageModel]):
             "is_available",
             "is_reasoning",
             "sees_images",
+            "size",
+            "tags",
             "context_window",
             "input_price",
             "output_price",

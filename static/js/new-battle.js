@@ -5,6 +5,7 @@ import { recall, remember } from "./storage.js";
 
 const form = document.getElementById("new-battle");
 const named = document.getElementById("named");
+const poolOption = document.getElementById("pool-option");
 const send = form.querySelector('[type="submit"]');
 let key = newKey();
 
@@ -18,6 +19,7 @@ const mode = () => form.elements.mode.value;
 function renderMode() {
   named.hidden = mode() !== "named";
   named.disabled = named.hidden;
+  if (poolOption) poolOption.hidden = !named.hidden;
   const chosen = [...named.querySelectorAll("option:checked")];
   box.tray.allow(named.hidden || chosen.every((option) => "sees" in option.dataset));
   remember("battle-mode", mode());
@@ -27,6 +29,7 @@ async function start(prompt, images) {
   const given = new FormData(form);
   const body = { prompt, mode: mode(), category: given.get("category"), images };
   if (body.mode === "named") body.models = given.getAll("models");
+  else body.pool = given.get("pool") ?? "";
   if (body.models && new Set(body.models).size < 2) {
     box.error(form.dataset.twoModels);
     return;

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from leaderboard.matchmaking import TOP, UNIFORM_SHARE, believe, boosts, by_weight, draw, join, pair_chances, usefulness
+from benchmarks import pairing
+from leaderboard.matchmaking import UNIFORM_SHARE, believe, boosts, by_weight, draw, join, pair_chances, usefulness
 from leaderboard.statistics.types import Floats
 
 weights = st.lists(st.one_of(st.just(0.0), st.floats(0.01, 100)), min_size=3, max_size=6)
@@ -133,7 +134,7 @@ def test_the_less_known_pair_comes_first() -> None:
 
 
 def test_pairs_at_the_top_come_before_those_at_the_bottom() -> None:
-    n = 5 * TOP
+    n = 50
     scores = usefulness(np.linspace(2, -2, n), np.eye(n) / 100)
     assert scores[0, 1] > 5 * scores[n - 2, n - 1]
 
@@ -150,3 +151,10 @@ def test_no_pair_is_given_up_and_none_is_nan(strengths: Floats, variances: Float
 def test_a_new_model_is_boosted_until_it_has_its_votes() -> None:
     assert boosts([0, 25, 50, 900], factor=3, below=50).tolist() == [3, 2, 1, 1]
     assert boosts([0, 9], factor=3, below=0).tolist() == [1, 1]
+
+
+def test_active_pairing_orders_the_models_with_fewer_votes_than_uniform_pairing() -> None:
+    """Eight small arenas, the same in both; `benchmarks.pairing` does this at full size."""
+    uniform, active = (pairing.curve(8, range(8), 450, 150.0, is_active=is_active) for is_active in (False, True))
+    tau = 3
+    assert active.reached(tau, 0.8) < 0.8 * uniform.reached(tau, 0.8)
