@@ -41,7 +41,12 @@ def write(path: Path, rows: int) -> None:
     with path.open("w") as file:
         for number in range(rows):
             a, b = random.sample(names, 2)
-            row = {"model_a": a, "model_b": b, "winner": random.choice(WINNERS), "judge": f"person-{number % 5000}"}
+            row: dict[str, object] = {
+                "model_a": a,
+                "model_b": b,
+                "winner": random.choice(WINNERS),
+                "judge": f"person-{number % 5000}",
+            }
             row |= {"language": "English", "anony": True, "turn": 1, "tstamp": 1.7e9 + number}
             file.write(json.dumps(row) + "\n")
 

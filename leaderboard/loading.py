@@ -72,9 +72,7 @@ def _copied(rows: Iterator[tuple[Any, ...]]) -> int:
             text = io.StringIO()
             csv.writer(text).writerows(batch)
             text.seek(0)
-            cursor.copy_expert(
-                f"COPY incoming ({columns}) FROM STDIN WITH (FORMAT csv, FORCE_NOT_NULL ({TEXTS}))", text
-            )
+            cursor.copy_expert(copy, text)
         cursor.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM incoming ON CONFLICT DO NOTHING")
         new: int = cursor.rowcount
         cursor.execute("DROP TABLE incoming")

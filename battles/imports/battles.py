@@ -106,7 +106,7 @@ def _store(file: IO[bytes], board: str, names: set[str]) -> int:
 
 
 def _comparisons(file: IO[bytes], board: str, ids: dict[str, int], now: datetime) -> Iterator[NewComparison]:
-    # Half of a digest is enough to tell which equal row this is, and a set of numbers is what a million rows can afford.
+    # Which of several equal rows this is: a part of the digest is enough for that, and a million of them fit in memory.
     seen: set[int] = set()
     repeated: Counter[int] = Counter()
     for vote in _votes(file):
