@@ -59,7 +59,7 @@ def fill(pairs: int) -> None:
 
 def _copy(model: type[Model], copies: int, **expressions: str) -> None:
     """Copies of all rows there are, numbered from 1 by n, with these columns in place of theirs."""
-    columns = [field.column for field in model._meta.concrete_fields]
+    columns = [str(field.column) for field in model._meta.concrete_fields]
     table, names = model._meta.db_table, ", ".join(columns)
     values = ", ".join(expressions.get(column, column) for column in columns)
     numbers = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < %s)"

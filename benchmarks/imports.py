@@ -66,7 +66,8 @@ def main() -> None:
         seconds, busy = time.perf_counter() - began, time.process_time() - began_cpu
         print(
             f"{connection.vendor:10} {what:5} {done.rows:>9,} rows, {done.new:>9,} new  {seconds:>6.1f} s"
-            f"  {done.rows / seconds:>8,.0f} rows/s, {busy:.0f} s of our CPU  {megabytes() - baseline:>5.0f} MB over the baseline of"
+            f"  {done.rows / seconds:>8,.0f} rows/s"
+            f"  {busy:.0f} s of our CPU  {megabytes() - baseline:>5.0f} MB over the baseline of"
             f" {baseline:.0f} MB",
             flush=True,
         )
