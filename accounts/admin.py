@@ -4,12 +4,13 @@ from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as BaseUserAdmin
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import services
-from accounts.models import ApiKey, AuditEntry, IdempotentRequest, User
+from accounts.models import ApiKey, ApiKeyUse, AuditEntry, IdempotentRequest, User
 from common.admin import Audited, ReadOnly
 from common.audit import Deed, note
 
@@ -35,21 +36,55 @@ class UserAdmin(Audited, BaseUserAdmin):
             note(Deed(actor_id=request.user.pk, action="roles_change", subject=user.username, detail=changes))
 
 
+class ApiKeyUseInline(ReadOnly, admin.TabularInline):
+    model = ApiKeyUse
+    extra = 0
+
+
 @admin.register(ApiKey)
 class ApiKeyAdmin(Audited, admin.ModelAdmin):
-    list_display = ["prefix", "name", "user", "scopes", "created_at", "last_used_at", "expires_at", "revoked_at"]
+    list_display = [
+        "prefix",
+        "name",
+        "user",
+        "scopes",
+        "created_at",
+        "last_used_at",
+        "requests_today",
+        "limit_per_minute",
+        "expires_at",
+        "revoked_at",
+    ]
     list_filter = [("revoked_at", admin.EmptyFieldListFilter), "created_at"]
     list_select_related = ["user"]
     search_fields = ["name", "prefix", "user__username"]
     actions = ["revoke"]
+    # Its limit may be changed; what it may do was told to its owner when it was made.
+    readonly_fields = [
+        "user",
+        "name",
+        "prefix",
+        "scopes",
+        "created_at",
+        "expires_at",
+        "revoked_at",
+        "last_used_at",
+    ]
     exclude = ["digest"]
+    inlines = [ApiKeyUseInline]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Keys are made on the account page, or by `manage.py apikey_issue`, which can show them."""
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        return False
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
+        today = ApiKeyUse.objects.filter(apikey=OuterRef("pk"), day=timezone.now().date())
+        keys: QuerySet[ApiKey] = super().get_queryset(request)
+        return keys.annotate(today=Subquery(today.values("requests")))
+
+    @admin.display(description=_("requests today"), ordering="today")
+    def requests_today(self, key: ApiKey) -> int:
+        return getattr(key, "today", None) or 0
 
     @admin.action(description=_("Revoke the selected keys"), permissions=["delete"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:

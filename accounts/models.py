@@ -63,6 +63,12 @@ class ApiKey(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
+    requests_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("How many it may send. Empty: the setting API_REQUESTS_PER_MINUTE."),
+    )
 
     objects = ApiKeyQuerySet.as_manager()
 
@@ -72,6 +78,26 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+    @property
+    def limit_per_minute(self) -> int:
+        """Requests that it may send in a minute."""
+        return self.requests_per_minute or settings.API_REQUESTS_PER_MINUTE
+
+
+class ApiKeyUse(models.Model):
+    """How many requests a key sent on one day (UTC), refused ones included."""
+
+    apikey = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="uses")
+    day = models.DateField()
+    requests = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-day"]
+        constraints = [models.UniqueConstraint(fields=["apikey", "day"], name="apikey_use_once_a_day")]
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.requests} requests"
 
 
 class IdempotentRequest(models.Model):

@@ -2,11 +2,13 @@
 
 import hashlib
 import secrets
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import QuerySet
 
 from accounts.errors import JobNotFound
+from accounts.key_usage import requests_of
 from accounts.models import ApiKey, Job, User
 
 KEY_START = "tny"
@@ -30,9 +32,20 @@ def apikey_find(key: str) -> ApiKey | None:
     return found
 
 
-def apikeys_of(user: User) -> list[ApiKey]:
+@dataclass(frozen=True, slots=True)
+class KeyShown:
+    """A key with what it has sent: requests of today, and of the last 30 days."""
+
+    key: ApiKey
+    today: int
+    month: int
+
+
+def apikeys_of(user: User) -> list[KeyShown]:
     """A person's keys that still work, newest first."""
-    return list(ApiKey.objects.usable().filter(user=user))
+    keys = list(ApiKey.objects.usable().filter(user=user))
+    requests = requests_of(keys)
+    return [KeyShown(key, *requests[key.pk]) for key in keys]
 
 
 def jobs_of(user: User) -> QuerySet[Job]:

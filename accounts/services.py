@@ -13,6 +13,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from accounts.errors import KeyNotFound, LinkExpired, ReasonMissing, ScopeNotGrantable
+from accounts.key_usage import request_counted, requests_write
 from accounts.links import login_links
 from accounts.models import ApiKey, Scope, User
 from accounts.selectors import KEY_START, digest_of
@@ -67,11 +68,14 @@ def apikey_revoke(*, user: User, apikey_id: int, actor: User | None = None) -> N
 
 
 def apikey_used(*, apikey: ApiKey) -> None:
-    """Note the use, at most once a minute: a write on every request would make readers wait for SQLite's lock."""
+    """Count the use, and write it down with its time at most once a minute: a write on every request would make readers
+    wait for SQLite's lock."""
     now = timezone.now()
+    request_counted(apikey)
     if apikey.last_used_at is None or now - apikey.last_used_at > LAST_USE_WRITTEN_EVERY:
         stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - LAST_USE_WRITTEN_EVERY)
-        ApiKey.objects.filter(stale, pk=apikey.pk).update(last_used_at=now)
+        if ApiKey.objects.filter(stale, pk=apikey.pk).update(last_used_at=now):
+            requests_write(apikey)
 
 
 @transaction.atomic

@@ -3,7 +3,18 @@
 from django.contrib import admin
 
 from battles.integrity_admin import PreferenceAdmin, VoterAdmin
-from battles.models import Battle, Pool, Prompt, PromptSet, Reaction, Redraw, Response, Side, Turn
+from battles.models import (
+    Battle,
+    ImportedPreference,
+    Pool,
+    Prompt,
+    PromptSet,
+    Reaction,
+    Redraw,
+    Response,
+    Side,
+    Turn,
+)
 from common.admin import Audited, ReadOnly
 
 __all__ = ["PreferenceAdmin", "VoterAdmin"]
@@ -95,3 +106,10 @@ class RedrawAdmin(ReadOnly, admin.ModelAdmin):
     list_select_related = ["model", "side__model"]
     search_fields = ["side__battle__id"]
     date_hierarchy = "created_at"
+
+
+@admin.register(ImportedPreference)
+class ImportedPreferenceAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ["digest", "prompt_set", "chosen_model", "rejected_model", "category", "created_at"]
+    list_filter = ["prompt_set", "created_at"]
+    list_select_related = ["prompt_set"]

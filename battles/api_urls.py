@@ -25,5 +25,6 @@ urlpatterns = [
     re_path(r"^arena/export_dpo/?$", arena_api.ArenaExportView.as_view(), name="api_arena_export"),
     re_path(r"^arena/suggest_pairs/?$", arena_api.SuggestView.as_view(), name="api_arena_suggest"),
     path("imports/battles/", imports_api.BattlesImportView.as_view(), name="api_import_battles"),
+    path("imports/preferences/", imports_api.PreferencesImportView.as_view(), name="api_import_preferences"),
     *(path(f"exports/{kind}/", view, name=f"api_export_{kind}") for kind, view in exports_api.VIEWS.items()),
 ]

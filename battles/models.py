@@ -342,3 +342,26 @@ class Voter(User):
         proxy = True
         ordering = ["username"]
         verbose_name = _("voter")
+class ImportedPreference(models.Model):
+    """A preference from a file with its texts: two answers to one prompt, or one that was called good or bad. It is
+    exported, and never rated: whose answers they were is known from the file alone, if at all."""
+
+    prompt_set = models.ForeignKey(PromptSet, on_delete=models.CASCADE, related_name="preferences")
+    digest = models.CharField(max_length=64, help_text=_("SHA-256 of the content."))
+    prompt = models.JSONField(help_text=_("Messages, as [role, content]."))
+    chosen = models.JSONField(default=list, help_text=_("Messages; none where only a bad answer is known."))
+    rejected = models.JSONField(default=list, help_text=_("Messages; none where only a good answer is known."))
+    chosen_model = models.CharField(max_length=100, blank=True)
+    rejected_model = models.CharField(max_length=100, blank=True)
+    category = models.CharField(max_length=32, blank=True)
+    language = models.CharField(max_length=16, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["prompt_set", "digest"], name="imported_preference_once_a_prompt_set")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prompt_set_id}: {self.digest[:12]}"

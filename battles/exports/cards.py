@@ -18,7 +18,8 @@ tags:
 
 Prompts and votes come from people who agreed to share them; names and addresses are not in the data. `voter` and
 `battle` are keyed digests: equal for the same person or battle, and nothing that leads back to them. Votes that do not
-count, were withdrawn or belong to a deleted battle are left out, and so are answers that failed or were cut.
+count, were withdrawn or belong to a deleted battle are left out, and so are answers that failed or were cut. Rows whose
+`source` is `import` come from files that an administrator imported, with the licences of those files.
 
 {turns} Texts were written by the language models that the columns name; their licences may limit what they
 may be used for. What people and models wrote is not checked, and may be wrong or offensive.

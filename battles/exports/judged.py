@@ -9,10 +9,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from battles.expansion import Pair, pairs_of
-from battles.exports.reading import Talk, Vote
+from battles.exports.reading import Spoken, Talk, Vote
 
 Message = dict[str, str]
-Spoken = tuple[tuple[str, str], ...]
 
 
 class Text(NamedTuple):

@@ -4,8 +4,17 @@ from collections.abc import Iterator
 
 from battles.exports.judged import Text, good_and_bad, texts_of
 from battles.exports.pairs import vote_provenance
-from battles.exports.reading import Vote, likes, votes
-from battles.exports.rows import Columns, Counts, Row, provenance, provenance_columns, shaped, text_type
+from battles.exports.reading import Vote, imported, likes, votes
+from battles.exports.rows import (
+    Columns,
+    Counts,
+    Row,
+    import_provenance,
+    provenance,
+    provenance_columns,
+    shaped,
+    text_type,
+)
 from battles.exports.seen import Seen, digest
 from battles.exports.selection import Selection
 
@@ -54,6 +63,12 @@ def _verdicts(selection: Selection, skipped: Counts) -> Iterator[tuple[Verdict, 
                 like.talk, voter_id=like.user_id, created_at=like.created_at, selection=selection, reasons=[]
             )
             yield (text, like.value == "like", "reaction"), where
+    for one in imported(selection):
+        good, bad = (one.chosen, one.chosen_model, True), (one.rejected, one.rejected_model, False)
+        for completion, model, is_good in (good, bad):
+            if completion:
+                text = Text("", model, one.prompt, completion)
+                yield (text, is_good, "vote"), import_provenance(one, selection)
 
 
 def _labels(vote: Vote, texts: dict[str, Text], selection: Selection) -> dict[str, bool]:

@@ -2,10 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 from battles.exports.judged import Judged, Text, judged_of
-from battles.exports.reading import Vote, votes
-from battles.exports.rows import Columns, Counts, Row, provenance, provenance_columns, shaped, text_type
+from battles.exports.reading import Vote, imported, votes
+from battles.exports.rows import (
+    Columns,
+    Counts,
+    Row,
+    import_provenance,
+    provenance,
+    provenance_columns,
+    shaped,
+    text_type,
+)
 from battles.exports.seen import Seen, digest
 from battles.exports.selection import Selection
 
@@ -21,14 +31,20 @@ def reward_columns(selection: Selection) -> Columns:
 
 
 def dpo_rows(selection: Selection, seen: Seen, skipped: Counts) -> Iterator[Row]:
-    """A row for each pair of a vote with a winner, each pair once."""
-    for vote, better, worse in _winners(selection, seen, skipped):
+    """A row for each pair of a vote with a winner, each pair once; then those that were imported."""
+    wanted = set(selection.models)
+    for better, worse, where in chain(_winners(selection, seen, skipped), _imported(selection)):
+        if wanted and not {better.model, worse.model} <= wanted:
+            continue
         chosen = shaped(better.prompt, better.completion, selection.shape, skipped)
         rejected = chosen and shaped(worse.prompt, worse.completion, selection.shape, skipped)
-        if chosen and rejected:
-            row = {"prompt": chosen[0], "chosen": chosen[1], "rejected": rejected[1]}
-            row |= {"chosen_model": better.model, "rejected_model": worse.model}
-            yield row | vote_provenance(vote, selection)
+        if chosen is None or rejected is None:
+            continue
+        if not seen.is_new(digest(better.prompt, better.completion, worse.completion)):
+            skipped["duplicate"] += 1
+            continue
+        row = {"prompt": chosen[0], "chosen": chosen[1], "rejected": rejected[1]}
+        yield row | {"chosen_model": better.model, "rejected_model": worse.model} | where
 
 
 def reward_rows(selection: Selection, seen: Seen, skipped: Counts) -> Iterator[Row]:
@@ -50,29 +66,31 @@ def vote_provenance(vote: Vote, selection: Selection) -> Row:
     )
 
 
-def _votes(selection: Selection, skipped: Counts) -> Iterator[tuple[Vote, Judged]]:
-    wanted, winner_only = set(selection.models), selection.ranking == "winner"
+def _judged(selection: Selection, skipped: Counts) -> Iterator[tuple[Vote, Judged]]:
+    winner_only = selection.ranking == "winner"
     for vote in votes(selection):
-        judged = judged_of(vote, trajectories=selection.trajectories, winner_only=winner_only, skipped=skipped)
-        for one in judged:
-            if not wanted or {one.first.model, one.second.model} <= wanted:
-                yield vote, one
+        for one in judged_of(vote, trajectories=selection.trajectories, winner_only=winner_only, skipped=skipped):
+            yield vote, one
 
 
-def _winners(selection: Selection, seen: Seen, skipped: Counts) -> Iterator[tuple[Vote, Text, Text]]:
+def _winners(selection: Selection, seen: Seen, skipped: Counts) -> Iterator[tuple[Text, Text, Row]]:
+    """The better and the worse text of votes, and where they come from."""
     if selection.asks_agreement:
         _tally(selection, seen)
-    for vote, one in _votes(selection, skipped):
+    for vote, one in _judged(selection, skipped):
         if one.outcome not in ("a", "b"):
             skipped["tie" if one.outcome == "tie" else "both bad"] += 1
-            continue
-        better, worse = _better(one)
-        if selection.asks_agreement and not _agreed(selection, seen, one):
+        elif selection.asks_agreement and not _agreed(selection, seen, one):
             skipped["too little agreement"] += 1
-        elif not seen.is_new(digest(better.prompt, better.completion, worse.completion)):
-            skipped["duplicate"] += 1
         else:
-            yield vote, better, worse
+            yield *_better(one), vote_provenance(vote, selection)
+
+
+def _imported(selection: Selection) -> Iterator[tuple[Text, Text, Row]]:
+    for one in imported(selection):
+        if one.chosen and one.rejected:
+            better = Text("", one.chosen_model, one.prompt, one.chosen)
+            yield better, Text("", one.rejected_model, one.prompt, one.rejected), import_provenance(one, selection)
 
 
 def _better(one: Judged) -> tuple[Text, Text]:
@@ -85,7 +103,7 @@ def _texts_digest(one: Judged) -> int:
 
 def _tally(selection: Selection, seen: Seen) -> None:
     """Count the votes on each two texts before the first row is written."""
-    for _, one in _votes(selection, Counter()):
+    for _, one in _judged(selection, Counter()):
         better, worse = _better(one)
         if one.outcome in ("a", "b"):
             seen.count(_texts_digest(one), is_first=better.completion < worse.completion)

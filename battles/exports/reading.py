@@ -16,6 +16,7 @@ from battles.exports.selection import (
     Selection,
     board_asked,
     comparisons_selected,
+    imported_selected,
     preferences_selected,
     reactions_selected,
 )
@@ -24,6 +25,8 @@ from leaderboard.boards import comparisons_of
 from providers.adapters.base import FinishReason
 
 PORTION = 500
+# Messages as pairs of role and content.
+Spoken = tuple[tuple[str, str], ...]
 # Answers that ended for another reason than the model's own end are no examples of how to answer.
 WHOLE = ("", FinishReason.STOP.value, FinishReason.UNKNOWN.value)
 
@@ -82,6 +85,20 @@ class Like(NamedTuple):
     talk: Talk
 
 
+class Imported(NamedTuple):
+    """A preference from a file; `chosen` or `rejected` is empty where only one answer is known."""
+
+    digest: str
+    prompt: Spoken
+    chosen: Spoken
+    rejected: Spoken
+    chosen_model: str
+    rejected_model: str
+    category: str
+    language: str
+    created_at: datetime
+
+
 class Outcome(NamedTuple):
     """A comparison; the models are slugs."""
 
@@ -112,6 +129,9 @@ LIKE = (
     "response__turn__battle_id", *(f"response__turn__battle__{name}" for name in TALK), "user_id", "value",
     "response__side__label", "response__turn__number", "created_at",
 )  # fmt: skip
+IMPORTED = (
+    "digest", *(Cast(name, TextField()) for name in ("prompt", "chosen", "rejected")), *Imported._fields[4:],
+)  # fmt: skip
 OUTCOME = ("model_a__slug", "model_b__slug", *Outcome._fields[2:])
 
 
@@ -137,6 +157,13 @@ def likes(selection: Selection) -> Iterator[Like]:
             yield Like(user_id, value, label, number, created_at, Talk(turns.get(pk, []), *row[:BATTLE]))
 
 
+def imported(selection: Selection) -> Iterator[Imported]:
+    """Every preference of the selection that came from a file."""
+    for portion in _portions(imported_selected(selection), IMPORTED):
+        for _, digest, prompt, chosen, rejected, *more in portion:
+            yield Imported(digest, _spoken(prompt), _spoken(chosen), _spoken(rejected), *more)
+
+
 def outcomes(selection: Selection) -> Iterator[Outcome]:
     """Every comparison of the selection."""
     for portion in _portions(comparisons_selected(selection), OUTCOME):
@@ -155,7 +182,15 @@ def votes_counted(selection: Selection, *, kind: str, limit: int) -> int:
                 return limit
     else:
         found = preferences_selected(selection).order_by()[:limit].count()
-    return min(limit, found + (reactions_selected(selection)[:limit].count() if kind == "kto" else 0))
+    if kind == "kto":
+        found += reactions_selected(selection).order_by()[:limit].count()
+    if kind != "battles":
+        found += imported_selected(selection).order_by()[:limit].count()
+    return min(limit, found)
+
+
+def _spoken(text: str) -> Spoken:
+    return tuple((role, content) for role, content in msgspec.json.decode(text))
 
 
 def _portions(rows: QuerySet[Any], names: Sequence[Any]) -> Iterator[list[tuple[Any, ...]]]:

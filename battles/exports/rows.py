@@ -7,8 +7,8 @@ from typing import Any
 
 from django.conf import settings
 
-from battles.exports.judged import Spoken, messages
-from battles.exports.reading import Talk
+from battles.exports.judged import messages
+from battles.exports.reading import Imported, Spoken, Talk
 from battles.exports.selection import Selection
 
 Row = dict[str, Any]
@@ -38,6 +38,21 @@ def provenance(
         "created_at": created_at.isoformat(),
     }
     return row | {"comment": comment} if selection.comments else row
+
+
+def import_provenance(one: Imported, selection: Selection) -> Row:
+    """Where a row comes from that an administrator imported."""
+    row = {
+        "category": one.category,
+        "language": one.language,
+        "source": "import",
+        "mode": "",
+        "reasons": "",
+        "battle": pseudonym("import", one.digest),
+        "voter": "",
+        "created_at": one.created_at.isoformat(),
+    }
+    return row | {"comment": ""} if selection.comments else row
 
 
 def pseudonym(kind: str, key: object) -> str:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from django.db.models import Model, Q, QuerySet
 
 from battles.exports.errors import ExportInvalid
-from battles.models import Preference, Reaction
+from battles.models import ImportedPreference, Preference, Reaction
 from leaderboard.boards import board_of, comparisons_of
 from leaderboard.models import Board, Comparison
 
@@ -96,6 +96,20 @@ def reactions_selected(selection: Selection) -> QuerySet[Reaction]:
         rows = rows.filter(response__turn__battle__language=selection.language)
     if selection.models:
         rows = rows.filter(response__model__slug__in=selection.models)
+    return rows
+
+
+def imported_selected(selection: Selection) -> QuerySet[ImportedPreference]:
+    """Preferences from files, for administrators only. They are on no board, and each is one vote."""
+    rows = _times(ImportedPreference.objects.all(), selection)
+    if selection.owner_id is not None or selection.source not in ("", "import"):
+        return rows.none()
+    if selection.board or selection.minimum_votes > 1:
+        return rows.none()
+    if selection.category:
+        rows = rows.filter(category=selection.category)
+    if selection.language:
+        rows = rows.filter(language=selection.language)
     return rows
 
 

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from accounts.serializers import JobOut
-from battles.imports.work import battles_import_request
+from battles.imports.work import battles_import_request, preferences_import_request
 
 
 class BattlesImportIn(serializers.Serializer[Any]):
@@ -21,7 +21,13 @@ class BattlesImportIn(serializers.Serializer[Any]):
     dry_run = serializers.BooleanField(default=False, help_text="Only check, and say what would come.")
 
 
-class BattlesImportOut(serializers.Serializer[Any]):
+class PreferencesImportIn(serializers.Serializer[Any]):
+    file = serializers.FileField(help_text="DPO, KTO or ShareGPT as JSON, JSON Lines or CSV, perhaps packed with gzip.")
+    prompt_set = serializers.SlugField(max_length=50, help_text="Made if it is new.")
+    dry_run = serializers.BooleanField(default=False, help_text="Only check, and say what would come.")
+
+
+class ImportOut(serializers.Serializer[Any]):
     job = JobOut()
 
 
@@ -32,7 +38,7 @@ class BattlesImportView(Idempotent, APIView):
     @extend_schema(
         operation_id="imports_battles",
         request={"multipart/form-data": BattlesImportIn},
-        responses={202: OpenApiResponse(BattlesImportOut)},
+        responses={202: OpenApiResponse(ImportOut)},
     )
     def post(self, request: Request) -> Response:
         """Import battles in Chatbot Arena's shape into a board. The job tells what came, or which line is wrong."""
@@ -41,5 +47,25 @@ class BattlesImportView(Idempotent, APIView):
         data = given.validated_data
         job = battles_import_request(
             owner=cast(User, request.user), file=data["file"], board=data["board"], is_dry_run=data["dry_run"]
+        )
+        return Response({"job": JobOut(job, context={"request": request}).data}, status=202)
+
+
+class PreferencesImportView(Idempotent, APIView):
+    required_scopes = Scope.ADMIN
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(
+        operation_id="imports_preferences",
+        request={"multipart/form-data": PreferencesImportIn},
+        responses={202: OpenApiResponse(ImportOut)},
+    )
+    def post(self, request: Request) -> Response:
+        """Import preferences with their texts into a prompt set. They are exported as `source=import`, never rated."""
+        given = PreferencesImportIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        data = given.validated_data
+        job = preferences_import_request(
+            owner=cast(User, request.user), file=data["file"], prompt_set=data["prompt_set"], is_dry_run=data["dry_run"]
         )
         return Response({"job": JobOut(job, context={"request": request}).data}, status=202)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from typing import IO, Any
 
 import msgspec
@@ -17,8 +16,9 @@ from django.utils import timezone
 
 from battles.imports.errors import ImportInvalid, at
 from battles.imports.reading import rows
-from leaderboard.models import Board, Comparison
-from leaderboard.services import NewComparison, comparisons_record
+from leaderboard.loading import comparisons_load
+from leaderboard.models import Board
+from leaderboard.services import NewComparison
 from providers.external import models_external, models_known
 
 SOURCE = Board.Source.IMPORTS.value
@@ -30,7 +30,6 @@ WINNERS = {
     "both_bad": "both_bad",
 }
 FLAGS = {"true": True, "false": False, "1": True, "0": False, "": True}
-BATCH = 1500
 SHOWN_ROWS = 5
 SLUG_LENGTH = 50
 # What Comparison holds, in characters.
@@ -43,7 +42,7 @@ Noted = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One row, checked. `digest` names its content, and is equal for equal rows."""
+    """One row, checked. `told` is its content, equal for equal rows."""
 
     model_a: str
     model_b: str
@@ -53,7 +52,7 @@ class Vote:
     category: str
     language: str
     created_at: datetime | None
-    digest: bytes
+    told: list[Any]
 
 
 @dataclass
@@ -103,19 +102,20 @@ def _store(file: IO[bytes], board: str, names: set[str]) -> int:
         defaults={"name": board, "imported_as": board, "blind_only": False, "sources": [SOURCE]},
     )
     ids, now = models_external(names=names), timezone.now()
-    there = Comparison.objects.filter(source_kind=SOURCE, board=board)
-    before = there.count()
-    votes = _comparisons(file, board, ids, now)
-    while batch := list(islice(votes, BATCH)):
-        comparisons_record(comparisons=batch)
-    return there.count() - before
+    return comparisons_load(comparisons=_comparisons(file, board, ids, now))
 
 
 def _comparisons(file: IO[bytes], board: str, ids: dict[str, int], now: datetime) -> Iterator[NewComparison]:
-    seen: Counter[bytes] = Counter()
+    # Which of several equal rows this is: a part of the digest is enough for that, and a million of them fit in memory.
+    seen: set[int] = set()
+    repeated: Counter[int] = Counter()
     for vote in _votes(file):
-        seen[vote.digest] += 1
-        key = b"%s\0%s\0%d" % (board.encode(), vote.digest, seen[vote.digest])
+        digest = hashlib.sha256(msgspec.json.encode(vote.told)).digest()
+        short = int.from_bytes(digest[:8])
+        if short in seen:
+            repeated[short] += 1
+        seen.add(short)
+        key = b"%s\0%s\0%d" % (board.encode(), digest, 1 + repeated[short])
         yield NewComparison(
             model_a_id=ids[vote.model_a],
             model_b_id=ids[vote.model_b],
@@ -178,13 +178,13 @@ def _vote(row: dict[str, Any], line: int) -> Vote:
         category=text["category"],
         language=text["language"],
         created_at=moment,
-        digest=hashlib.sha256(msgspec.json.encode(told)).digest(),
+        told=told,
     )
 
 
 def _text(row: dict[str, Any], name: str, line: int) -> str:
     value = row.get(name)
-    if value is None:
+    if value is None or value == "":
         return ""
     if isinstance(value, int) and not isinstance(value, bool) and name == "judge":
         value = str(value)

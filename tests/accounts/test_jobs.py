@@ -131,6 +131,7 @@ def test_an_old_job_goes_with_its_file(work: dict[str, Any]) -> None:
     assert not storage.exists(name)
 
 
+@pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume")  # the server has a loop, the client none
 def test_its_owner_fetches_what_it_made(work: dict[str, Any], api_client: Callable[..., APIClient]) -> None:
     def write(job: Job, progress: Progress) -> dict[str, Any]:
         job.file.save("out.csv", ContentFile(b"a,b\n"), save=False)

@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import time_machine
@@ -156,3 +157,59 @@ def test_the_last_use_is_written_at_most_once_a_minute() -> None:
             assert who(requests.get("/", HTTP_X_API_KEY=text)).status_code == 200
         key.refresh_from_db()
         assert key.last_used_at == noon + timedelta(seconds=written)
+
+
+def test_a_key_has_a_limit_of_its_own_or_that_of_all(settings: Any) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 3
+    narrow, narrow_text = factories.api_key()
+    ApiKey.objects.filter(pk=narrow.pk).update(requests_per_minute=1)
+    _, text = factories.api_key()
+    with time_machine.travel(datetime(2027, 1, 1, 12, 0, 50, tzinfo=UTC), tick=False):
+        assert [who(requests.get("/", HTTP_X_API_KEY=narrow_text)).status_code for _ in range(2)] == [200, 429]
+        assert [who(requests.get("/", HTTP_X_API_KEY=text)).status_code for _ in range(4)] == [200, 200, 200, 429]
+        answer = who(requests.get("/", HTTP_X_API_KEY=narrow_text))
+    assert answer.headers["Retry-After"] == "10"
+    assert answer.data["error"]["code"] == "too_many"
+    assert answer.data["error"]["message"] == "That was more than 1 requests a minute. Wait 10 s."
+
+
+def test_requests_are_counted_by_day_and_written_once_a_minute(django_assert_num_queries: Any) -> None:
+    key, text = factories.api_key()
+    noon = datetime(2027, 1, 1, 12, tzinfo=UTC)
+    for second in (0, 10, 20):
+        with time_machine.travel(noon + timedelta(seconds=second), tick=False):
+            who(requests.get("/", HTTP_X_API_KEY=text))
+    assert list(key.uses.values_list("requests", flat=True)) == [1]
+    with time_machine.travel(noon + timedelta(seconds=30), tick=False):
+        (shown,) = selectors.apikeys_of(key.user)
+        assert (shown.today, shown.month) == (3, 3)
+        with django_assert_num_queries(1):  # the key itself
+            who(requests.get("/", HTTP_X_API_KEY=text))
+    with time_machine.travel(noon + timedelta(seconds=90), tick=False):
+        who(requests.get("/", HTTP_X_API_KEY=text))
+    assert list(key.uses.values_list("requests", flat=True)) == [5]
+
+
+def test_what_is_left_of_a_day_is_written_the_next() -> None:
+    key, text = factories.api_key()
+    late = datetime(2027, 1, 1, 23, 59, 30, tzinfo=UTC)
+    for second in (0, 10, 20, 120):
+        with time_machine.travel(late + timedelta(seconds=second), tick=False):
+            who(requests.get("/", HTTP_X_API_KEY=text))
+    assert list(key.uses.order_by("day").values_list("day__day", "requests")) == [(1, 3), (2, 1)]
+    with time_machine.travel(late + timedelta(seconds=121), tick=False):
+        (shown,) = selectors.apikeys_of(key.user)
+    assert (shown.today, shown.month) == (1, 4)
+
+
+def test_staff_change_the_limit_and_nothing_else(client: Any) -> None:
+    key, _ = factories.api_key()
+    client.force_login(factories.staff())
+    uses = {f"uses-{name}_FORMS": "0" for name in ("TOTAL", "INITIAL")}
+    answer = client.post(
+        f"/admin/accounts/apikey/{key.pk}/change/", {"requests_per_minute": "7", "name": "x", "scopes": "[]"} | uses
+    )
+    assert answer.status_code == 302
+    changed = ApiKey.objects.get()
+    assert (changed.requests_per_minute, changed.name, changed.scopes) == (7, key.name, key.scopes)
+    assert "7" in client.get("/admin/accounts/apikey/").content.decode()

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
 from tests.live import Person
+from tests.server import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("server")]
 
@@ -29,7 +30,11 @@ OWN_PAGES = [
     "/account/usage/",
     "/account/password/change/",
     "/account/logout/",
+    "/account/jobs/",
+    "/exports/",
+    "/exports/?kind=dpo&format=jsonl&shape=standard",
 ]
+STAFF_PAGES = ["/imports/"]
 
 
 def _violations(page: Page) -> list[str]:
@@ -51,6 +56,31 @@ def test_pages_for_people_are_accessible(open_page: Open, path: str, width: int,
     page = open_page(path, width=width, dark=dark)
     assert _violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(("width", "dark"), LOOKS)
+@pytest.mark.parametrize("path", STAFF_PAGES)
+def test_pages_for_staff_are_accessible(
+    open_page: Open, server: Server, person: Person, path: str, width: int, dark: bool
+) -> None:
+    person.account = server.accounts[0]
+    page = open_page(path, width=width, dark=dark)
+    assert _violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_an_export_is_counted_and_downloaded_by_keyboard(open_page: Open, person: Person) -> None:
+    battle = person.battle("steady", "other")
+    page = open_page(f"/battles/{battle['id']}/")
+    expect(page.locator("#votebar")).to_be_visible()
+    page.keyboard.press("1")
+    expect(page.locator("#outcome")).to_be_visible()
+    page.goto("/exports/")
+    page.get_by_role("button", name="Count and prepare").press("Enter")
+    expect(page.get_by_role("heading", name=re.compile("votes? fits?"))).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download", exact=True).press("Enter")
+    assert download.value.suggested_filename == "dpo.jsonl"
 
 
 @pytest.mark.parametrize(("width", "dark"), LOOKS)
