@@ -180,7 +180,7 @@ class AuditEntry(models.Model):
         return f"{self.action} {self.subject}"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        if self.pk is not None:
+        if not self._state.adding:
             raise AuditIsFinal
         super().save(*args, **kwargs)
 

@@ -14,10 +14,12 @@ django_application = get_asgi_application()
 from channels.auth import AuthMiddlewareStack  # noqa: E402 - after the apps are loaded
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
+from django.conf import settings  # noqa: E402
 from django.urls import path  # noqa: E402
 
 from battles.consumers import BattleConsumer  # noqa: E402
 from common.origin import SameOrigin  # noqa: E402
+from common.proxies import TrustedProxies  # noqa: E402
 from providers.live import interrupt_all  # noqa: E402
 
 # Django's types know no ASGI applications in a path.
@@ -49,9 +51,12 @@ def leave_forms_to_django() -> None:
 save_before_shutdown()
 leave_forms_to_django()
 
-application = ProtocolTypeRouter(
-    {
-        "http": django_application,
-        "websocket": AllowedHostsOriginValidator(SameOrigin(AuthMiddlewareStack(URLRouter(websocket_routes)))),
-    }
+application = TrustedProxies(
+    ProtocolTypeRouter(
+        {
+            "http": django_application,
+            "websocket": AllowedHostsOriginValidator(SameOrigin(AuthMiddlewareStack(URLRouter(websocket_routes)))),
+        }
+    ),
+    trusted=settings.TRUSTED_PROXIES,
 )
