@@ -274,6 +274,7 @@ VOTE_REASONS = env.list("VOTE_REASONS", default=["correct", "helpful", "clear", 
 # --- Votes that do not count: see docs/integrity.md ------------------------------------------------------
 VOTE_LEAST_SECONDS = env.float("VOTE_LEAST_SECONDS", default=1.0)
 VOTE_WORDS_PER_MINUTE = env.int("VOTE_WORDS_PER_MINUTE", default=1500)
+REVIEW_DELAY = timedelta(minutes=env.float("REVIEW_DELAY_MINUTES", default=10.0))
 VOTES_PER_MINUTE = env.int("VOTES_PER_MINUTE", default=10)
 VOTES_PER_HOUR = env.int("VOTES_PER_HOUR", default=120)
 SNAPSHOT_DELAY = timedelta(seconds=env.float("SNAPSHOT_DELAY_SECONDS", default=2.0))

@@ -11,6 +11,9 @@ from django.utils.translation import gettext_lazy as _
 from common.admin import Audited, ReadOnly
 from leaderboard import services
 from leaderboard.models import Board, Comparison, ComparisonQuerySet, Rating, Snapshot
+from leaderboard.review_admin import ReviewAdmin, VoterScoreAdmin
+
+__all__ = ["ComparisonAdmin", "ReviewAdmin", "VoterScoreAdmin"]
 
 LEFT_OUT = "admin"
 
