@@ -18,6 +18,8 @@ class SignUpForm(SignupForm):  # type: ignore[misc] # allauth has no types
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if "email" in self.fields:
+            self.fields["email"].label = _("Email")  # the template says whether it is optional
         if address := proofs.proof_address(proofs.SIGN_UP):
             # Never shown again with what was sent: a proof is good once.
             shown = forms.HiddenInput(attrs={"data-proof": address})

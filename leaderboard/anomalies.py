@@ -137,7 +137,7 @@ def _bursts(votes: _Votes) -> list[dict[str, Any]]:
     subjects = [("voter", str(person), votes.voter == person) for person in np.unique(votes.voter)]
     subjects += [("model", names[pk], winner == row) for row, pk in enumerate(votes.models)]
     subjects = [subject for subject in subjects if subject[2].sum() >= BURST_VOTES_MIN]
-    found = []
+    found: list[dict[str, Any]] = []
     for kind, name, rows in subjects:
         alpha = BURST_ALPHA / len(subjects)
         for burst in bursts(votes.at[rows], window=BURST_SECONDS, background=votes.at, alpha=alpha):

@@ -26,9 +26,13 @@ def table(heads: list[str], rows: list[tuple[Any, ...]]) -> SafeString | str:
 
 @admin.register(Review)
 class ReviewAdmin(ReadOnly, admin.ModelAdmin):
-    list_display = ["computed_at", "votes", "left_out", "odd", "bursts_found", "seconds"]
-    fields = ["computed_at", "votes", "left_out", "seconds", "with_and_without", "in_bursts"]
-    readonly_fields = ["with_and_without", "in_bursts"]
+    list_display = ["computed_at", "votes", "left_out", "odd", "bursts_found", "took"]
+    fields = ["computed_at", "votes", "left_out", "took", "with_and_without", "in_bursts"]
+    readonly_fields = ["took", "with_and_without", "in_bursts"]
+
+    @admin.display(description=_("Took"))
+    def took(self, review: Review) -> str:
+        return f"{review.seconds:.1f} s"
 
     @admin.display(description=_("Voters who stand out"))
     def odd(self, review: Review) -> str:
@@ -46,7 +50,10 @@ class ReviewAdmin(ReadOnly, admin.ModelAdmin):
     @admin.display(description=_("Bursts of ten minutes"))
     def in_bursts(self, review: Review) -> SafeString | str:
         heads = [_g("Of"), _g("From"), _g("Votes"), _g("Expected"), _g("Chance")]
-        rows = [(self._subject(r), r["start"], r["votes"], r["expected"], f"{r['p']:.2g}") for r in review.bursts]
+        rows = [
+            (self._subject(r), r["start"][:16].replace("T", " "), r["votes"], r["expected"], f"{r['p']:.2g}")
+            for r in review.bursts
+        ]
         return table(heads, rows)
 
     def _subject(self, row: dict[str, Any]) -> SafeString | str:
