@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _g
 from django.utils.translation import gettext_lazy as _
+from kombu.exceptions import OperationalError
 
 from accounts.models import User
 from battles import services
@@ -89,8 +90,12 @@ class BattleAdmin(ReadOnly, admin.ModelAdmin):
             messages.error(request, _g("No model judges categories here: the setting CATEGORY_JUDGE names one."))
             return
         ids = [str(pk) for pk in rows.order_by().values_list("pk", flat=True)]
-        categories_judge.apply_async((settings.CATEGORY_JUDGE, ids), retry=False)
-        messages.success(request, _g("A worker asks %(model)s.") % {"model": settings.CATEGORY_JUDGE})
+        try:
+            categories_judge.apply_async((settings.CATEGORY_JUDGE, ids), retry=False)
+        except OperationalError:
+            messages.error(request, _g("No worker can be told at the moment. Please try again in a minute."))
+        else:
+            messages.success(request, _g("A worker asks %(model)s.") % {"model": settings.CATEGORY_JUDGE})
 
 
 @admin.register(Response)

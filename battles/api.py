@@ -50,6 +50,13 @@ def now(coroutine: Coroutine[Any, Any, T]) -> T:
     return async_to_sync(run)()
 
 
+def work_check(request: Request, proof: str = "") -> None:
+    """Where votes need a proof of work, browsers give one; programs have a key instead. Raises what `proof_check`
+    raises."""
+    if proofs.is_asked(proofs.VOTE) and not isinstance(request.auth, ApiKey):
+        proofs.proof_check(purpose=proofs.VOTE, who=str(request.user.pk), proof=proof)
+
+
 def _whole(request: Request, battle_id: UUID) -> dict[str, Any]:
     battle, views = now(battle_now(battle_id=battle_id, viewer=_user(request)))
     return dict(BattleOut(state.battle_state(battle, views)).data)
@@ -185,8 +192,7 @@ class PreferenceView(Idempotent, APIView):
         given = PreferenceIn(data=request.data)
         given.is_valid(raise_exception=True)
         data = given.validated_data
-        if proofs.is_asked(proofs.VOTE) and not isinstance(request.auth, ApiKey):
-            proofs.proof_check(purpose=proofs.VOTE, who=str(request.user.pk), proof=data["proof"])
+        work_check(request, data["proof"])
         services.preference_record(
             battle_id=battle_id,
             voter=_user(request),

@@ -106,6 +106,8 @@ def test_a_browser_votes_with_one_and_a_program_without(api_client: Callable[...
     refused = page.post(address, {"choice": "a"}, format="json")
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "proof_missing")
     assert not Preference.objects.exists()
+    side_door = page.post("/api/v1/arena/preference", {"id": address.split("/")[4], "winner": "x"}, format="json")
+    assert side_door.json()["error"]["code"] == "proof_missing"
     task = page.get("/account/proof/vote/").json()
     assert page.post(address, {"choice": "a", "proof": solved(task)}, format="json").status_code == 201
     program = api_client(person, scopes=("read", "vote"))
