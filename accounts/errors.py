@@ -41,6 +41,16 @@ class ReasonMissing(TourneyError):
     message = "Please say why; the reason is kept in the audit log."
 
 
+class ProofMissing(TourneyError):
+    code = "proof_missing"
+    message = "This needs a moment of your browser's work first. Load the page again, with JavaScript on."
+
+
+class ProofInvalid(TourneyError):
+    code = "proof_invalid"
+    message = "Your browser's work was for something else, too old or used already. Please try once more."
+
+
 class JobNotFound(NotFound):
     message = "There is no such job among yours."
 

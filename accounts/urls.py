@@ -10,5 +10,6 @@ urlpatterns = [
     path("keys/<int:key_id>/revoke/", views.key_revoke, name="key_revoke"),
     path("jobs/", views.job_list, name="jobs"),
     path("jobs/<uuid:job_id>/cancel/", views.job_cancel, name="job_cancel"),
+    path("proof/<slug:purpose>/", views.proof, name="proof"),
     path("link/<str:uid>/<str:token>/", views.link, name="link"),
 ]

@@ -6,18 +6,22 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts import jobs, selectors, services
+from accounts import jobs, proofs, selectors, services
 from accounts.errors import JobNotFound, JobOver, KeyNotFound, LinkExpired
 from accounts.forms import ApiKeyForm, SharingForm
 from accounts.models import User
+from common.errors import TooMany
+from common.limits import hit
 
 JOBS_SHOWN = 50
+# From one address; a school shares one.
+PROOFS_PER_MINUTE = 240
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -92,6 +96,20 @@ def job_cancel(request: HttpRequest, job_id: UUID) -> HttpResponseRedirect:
     except (JobNotFound, JobOver) as error:
         messages.error(request, str(error))
     return redirect("accounts:jobs")
+
+
+@require_GET
+@never_cache
+def proof(request: HttpRequest, purpose: str) -> JsonResponse:
+    """A task for the page's script, where this server wants one for that."""
+    if not proofs.is_asked(purpose) or (purpose == proofs.VOTE and not request.user.is_authenticated):
+        raise Http404
+    try:
+        hit(f"proof:{request.META.get('REMOTE_ADDR', '')}", limit=PROOFS_PER_MINUTE, seconds=60)
+    except TooMany as error:
+        return JsonResponse({}, status=error.status, headers={"Retry-After": str(int(error.retry_after) + 1)})
+    who = str(request.user.pk) if purpose == proofs.VOTE else ""
+    return JsonResponse(proofs.task_make(purpose=purpose, who=who))
 
 
 @require_GET

@@ -13,11 +13,13 @@ django_application = get_asgi_application()
 from channels.auth import AuthMiddlewareStack  # noqa: E402 - after the apps are loaded
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
+from django.conf import settings  # noqa: E402
 from django.urls import path  # noqa: E402
 
 from arena_project.backpressure import waits_for_reader  # noqa: E402
 from battles.consumers import BattleConsumer  # noqa: E402
 from common.origin import SameOrigin  # noqa: E402
+from common.proxies import TrustedProxies  # noqa: E402
 from providers.live import interrupt_all  # noqa: E402
 
 # Django's types know no ASGI applications in a path.
@@ -50,9 +52,12 @@ def bound_requests() -> None:
 save_before_shutdown()
 bound_requests()
 
-application = ProtocolTypeRouter(
-    {
-        "http": waits_for_reader(django_application),
-        "websocket": AllowedHostsOriginValidator(SameOrigin(AuthMiddlewareStack(URLRouter(websocket_routes)))),
-    }
+application = TrustedProxies(
+    ProtocolTypeRouter(
+        {
+            "http": waits_for_reader(django_application),
+            "websocket": AllowedHostsOriginValidator(SameOrigin(AuthMiddlewareStack(URLRouter(websocket_routes)))),
+        }
+    ),
+    trusted=settings.TRUSTED_PROXIES,
 )

@@ -7,6 +7,7 @@ import yaml
 from django.db import transaction
 
 from battles.prompt_sets import prompt_sets_dumped, prompt_sets_read, prompt_sets_store
+from common.audit import Deed, note
 from common.rows import Problems, Report, check_keys
 from common.yaml_lines import FileInvalid, read
 from providers.catalogue import endpoints_check, endpoints_dumped, endpoints_read, endpoints_store
@@ -40,6 +41,9 @@ def catalogue_load(*, text: str, dry_run: bool = False) -> Report:
     with transaction.atomic():
         for name, found in rows.items():
             SECTIONS[name][1](found, report)
+        if report.added or report.changed:
+            detail = {"added": report.added, "changed": report.changed}
+            note(Deed(actor_id=None, action="catalogue_load", detail=detail))
         transaction.set_rollback(dry_run)
     return report
 

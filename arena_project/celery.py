@@ -19,3 +19,4 @@ def _pick_up_jobs(**kwargs: Any) -> None:
     app.send_task("jobs_sweep", countdown=35)
     app.send_task("images_purge", countdown=60)
     app.send_task("flags_sweep", countdown=50)
+    app.send_task("battles_describe", countdown=70)

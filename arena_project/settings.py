@@ -201,6 +201,11 @@ SIGNUP_OPEN = env.bool("SIGNUP_OPEN", default=True)
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_FORMS = {"signup": "accounts.forms.SignUpForm"}
+PROOF_OF_WORK = env.list("PROOF_OF_WORK", default=[])
+if _unknown := set(PROOF_OF_WORK) - {"signup", "vote"}:
+    raise ImproperlyConfigured(f"PROOF_OF_WORK knows signup and vote, and not {', '.join(sorted(_unknown))}")
+PROOF_OF_WORK_STEPS = env.int("PROOF_OF_WORK_STEPS", default=200_000)
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_SESSION_REMEMBER = True
@@ -218,7 +223,9 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# Who may say by X-Forwarded-For and X-Forwarded-Proto where a request comes from; everybody else is not believed.
 BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
+TRUSTED_PROXIES = env.list("TRUSTED_PROXIES", default=["127.0.0.0/8", "::1"]) if BEHIND_PROXY else []
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
@@ -236,6 +243,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["accounts.throttles.RequestThrottle"],
     "EXCEPTION_HANDLER": "common.api.exception_handler",
     "DEFAULT_VERSIONING_CLASS": None,
+    "NUM_PROXIES": 0,  # common.proxies has put the client's address where Django looks for it
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 SPECTACULAR_SETTINGS = {
@@ -261,11 +269,14 @@ REQUEST_MAX_MB = env.int("REQUEST_MAX_MB", default=64)
 PROMPT_MAX_CHARACTERS = env.int("PROMPT_MAX_CHARACTERS", default=20_000)
 IMAGE_MAX_MB = env.int("IMAGE_MAX_MB", default=10)
 IMAGES_PER_HOUR = env.int("IMAGES_PER_HOUR", default=240)
+CATEGORY_RULES = env.str("CATEGORY_RULES", default="")
+CATEGORY_JUDGE = env.str("CATEGORY_JUDGE", default="")
 VOTE_REASONS = env.list("VOTE_REASONS", default=["correct", "helpful", "clear", "instructions", "style", "harmless"])
 
 # --- Votes that do not count: see docs/integrity.md ------------------------------------------------------
 VOTE_LEAST_SECONDS = env.float("VOTE_LEAST_SECONDS", default=1.0)
 VOTE_WORDS_PER_MINUTE = env.int("VOTE_WORDS_PER_MINUTE", default=1500)
+REVIEW_DELAY = timedelta(minutes=env.float("REVIEW_DELAY_MINUTES", default=10.0))
 VOTES_PER_MINUTE = env.int("VOTES_PER_MINUTE", default=10)
 VOTES_PER_HOUR = env.int("VOTES_PER_HOUR", default=120)
 SNAPSHOT_DELAY = timedelta(seconds=env.float("SNAPSHOT_DELAY_SECONDS", default=2.0))

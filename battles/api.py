@@ -14,8 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts import proofs
 from accounts.idempotency import Idempotent
-from accounts.models import Scope, User
+from accounts.models import ApiKey, Scope, User
 from battles import events, generation, selectors, services, state
 from battles.feed import BattleFeed, battle_now
 from battles.notices import viewers_tell
@@ -48,6 +49,13 @@ def now(coroutine: Coroutine[Any, Any, T]) -> T:
         return await coroutine
 
     return async_to_sync(run)()
+
+
+def work_check(request: Request, proof: str = "") -> None:
+    """Where votes need a proof of work, browsers give one; programs have a key instead. Raises what `proof_check`
+    raises."""
+    if proofs.is_asked(proofs.VOTE) and not isinstance(request.auth, ApiKey):
+        proofs.proof_check(purpose=proofs.VOTE, who=str(request.user.pk), proof=proof)
 
 
 def _whole(request: Request, battle_id: UUID) -> dict[str, Any]:
@@ -195,6 +203,7 @@ class PreferenceView(Idempotent, APIView):
         given = PreferenceIn(data=request.data)
         given.is_valid(raise_exception=True)
         data = given.validated_data
+        work_check(request, data["proof"])
         services.preference_record(
             battle_id=battle_id,
             voter=_user(request),

@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from battles import arena, generation, services
-from battles.api import now
+from battles.api import now, work_check
 from battles.serializers import TurnIn
 from common.openapi import Problem
 from leaderboard.statistics.suggesting import STRATEGIES
@@ -128,6 +128,7 @@ class ArenaPreferenceView(Idempotent, APIView):
         given = ArenaPreferenceIn(data=request.data)
         given.is_valid(raise_exception=True)
         data = given.validated_data
+        work_check(request)
         battle_id: UUID | None = data.get("id")
         arena.run_judged(
             owner=cast(User, request.user),

@@ -9,6 +9,7 @@ from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.utils.translation import gettext as _
 
+from accounts import proofs
 from accounts.models import User
 from accounts.sessions import group_of_session, session_lives
 from battles import events, generation, services
@@ -138,6 +139,9 @@ class BattleConsumer(AsyncWebsocketConsumer):
                 await self.feed.follow_attempt(battle, request.response)
                 await self._changed()
             case events.Preference():
+                if proofs.is_asked(proofs.VOTE):
+                    check = in_database_thread(proofs.proof_check)  # the cache may be over the network
+                    await check(purpose=proofs.VOTE, who=str(user.pk), proof=frame.proof)
                 await in_database_thread(services.preference_record)(
                     battle_id=self.battle_id,
                     voter=user,

@@ -8,6 +8,11 @@ class ReasonUnknown(TourneyError):
     message = "Unknown reason."
 
 
+class LabelInvalid(TourneyError):
+    code = "label_invalid"
+    message = "There is no such category, or this is no code of a language, such as en or pt-BR."
+
+
 class PromptInvalid(TourneyError):
     code = "prompt_invalid"
     message = "Please write a prompt."

@@ -34,6 +34,7 @@ class Preference(_In, frozen=True):
     ranking: tuple[tuple[str, ...], ...] = ()
     reasons: tuple[str, ...] = ()
     comment: str = ""
+    proof: str = ""
 
 
 class Reaction(_In, frozen=True):

@@ -31,18 +31,7 @@ def reason_of(request: HttpRequest) -> str:
 
 @admin.register(Preference)
 class PreferenceAdmin(ReadOnly, admin.ModelAdmin):
-    list_display = [
-        "battle",
-        "voter",
-        "choice",
-        "winner",
-        "exclusion",
-        "is_reviewed",
-        "decided_ms",
-        "why",
-        "turns",
-        "created_at",
-    ]
+    list_display = ["created_at", "voter", "said", "exclusion", "is_reviewed", "seconds", "why", "battle"]
     list_filter = ["exclusion", "is_reviewed", "choice", "created_at"]
     list_select_related = ["battle", "voter", "winner"]
     search_fields = ["battle__id", "voter__username"]
@@ -53,6 +42,14 @@ class PreferenceAdmin(ReadOnly, admin.ModelAdmin):
     def has_exclude_permission(self, request: HttpRequest) -> bool:
         """Who may use the actions; named by their `permissions`."""
         return request.user.has_perm("battles.change_preference")
+
+    @admin.display(description=_("Choice"), ordering="choice")
+    def said(self, preference: Preference) -> str:
+        return preference.winner.label.upper() if preference.winner else preference.get_choice_display()
+
+    @admin.display(description=_("Decided in"), ordering="decided_ms")
+    def seconds(self, preference: Preference) -> str:
+        return "-" if preference.decided_ms is None else f"{preference.decided_ms / 1000:.1f} s"
 
     @admin.display(description=_("Reasons"))
     def why(self, preference: Preference) -> str:

@@ -21,6 +21,7 @@ from battles.reasons import reasons_check
 from common.errors import NotFound, TourneyError
 from leaderboard.exclusions import Exclusion
 from leaderboard.models import Comparison
+from leaderboard.reviewing import review_request
 from leaderboard.services import comparisons_exclude, comparisons_record
 
 COMMENT_MAX_CHARACTERS = 2_000
@@ -76,6 +77,7 @@ def preference_record(
     if battle.revealed_at is None:
         Battle.objects.filter(pk=battle.pk).update(revealed_at=now)
     comparisons_record(comparisons=comparisons_of(preference, battle))
+    transaction.on_commit(review_request)
     return preference
 
 

@@ -342,6 +342,8 @@ class Voter(User):
         proxy = True
         ordering = ["username"]
         verbose_name = _("voter")
+
+
 class ImportedPreference(models.Model):
     """A preference from a file with its texts: two answers to one prompt, or one that was called good or bad. It is
     exported, and never rated: whose answers they were is known from the file alone, if at all."""

@@ -6,6 +6,7 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from accounts.proofs import PROOF_MAX_CHARACTERS
 from battles.models import Battle, Category, Reaction, Response
 from battles.services import COMMENT_MAX_CHARACTERS, IMAGES_A_TURN, LABELS, SYSTEM_MAX_CHARACTERS
 
@@ -55,7 +56,9 @@ class BattleIn(TurnIn):
         max_value=len(LABELS),
         help_text="Of a line-up: how many are drawn; without it all of `models`, or all that answer.",
     )
-    category = serializers.ChoiceField(choices=Category.choices, default=Category.GENERAL)
+    category = serializers.ChoiceField(
+        choices=Category.choices, default="", allow_blank=True, help_text="Without one a rule finds it."
+    )
     system = serializers.CharField(default="", allow_blank=True, max_length=SYSTEM_MAX_CHARACTERS)
 
 
@@ -110,6 +113,12 @@ class PreferenceIn(serializers.Serializer[Any]):
         help_text="Some of the reasons that this arena offers: correct, helpful, clear, instructions, style, harmless.",
     )
     comment = serializers.CharField(default="", allow_blank=True, max_length=COMMENT_MAX_CHARACTERS)
+    proof = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=PROOF_MAX_CHARACTERS,
+        help_text="Of work; browsers are asked for it.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         given = [name for name in ("choice", "winner", "ranking") if name in attrs]

@@ -17,6 +17,7 @@ from accounts.models import User
 from battles.answering import BegunTurn, response_regenerate, response_save, responses_sweep, turn_begin
 from battles.ballots import comparisons_rebuild
 from battles.contenders import LABELS, contenders_of
+from battles.describing import battles_relabel, describe_request
 from battles.errors import NotRevealed
 from battles.excluding import (
     flagged_votes_apply,
@@ -28,7 +29,7 @@ from battles.excluding import (
 )
 from battles.images import IMAGES_A_TURN, image_add, image_bytes_max, image_remove, images_check, images_purge
 from battles.judging import COMMENT_MAX_CHARACTERS, preference_record, preference_withdraw, reaction_set
-from battles.models import Battle, Category, Prompt, PromptSet, Side
+from battles.models import Battle, Category, LabelSource, Prompt, PromptSet, Side
 from battles.prompts import prompt_clean, text_clean
 from battles.redrawing import side_redraw
 from battles.starters import STARTERS
@@ -37,7 +38,7 @@ from common.errors import NotFound, TourneyError
 
 __all__ = [
     "COMMENT_MAX_CHARACTERS", "IMAGES_A_TURN", "LABELS", "SYSTEM_MAX_CHARACTERS",
-    "BegunTurn", "battle_create", "battle_delete", "battle_restore", "battle_share", "battle_start",
+    "BegunTurn", "battle_create", "battle_delete", "battle_restore", "battle_share", "battle_start", "battles_relabel",
     "comparisons_rebuild", "flagged_votes_apply", "flags_sweep", "image_add",
     "image_bytes_max", "image_remove",
     "images_purge", "preference_record", "preference_withdraw", "preferences_count", "preferences_exclude",
@@ -55,7 +56,7 @@ def battle_create(
     owner: User,
     mode: str = Battle.Mode.BLIND,
     models: Sequence[str] = (),
-    category: str = Category.GENERAL,
+    category: str = "",
     system_prompt: str = "",
     is_blind: bool | None = None,
     count: int | None = None,
@@ -65,13 +66,14 @@ def battle_create(
 ) -> Battle:
     """Make a battle without a turn; of who stands where see `contenders_of`.
 
+    Without a `category` a rule finds one once there is a prompt.
     `models` are slugs: the contenders of a named battle or line-up, or the pool that a blind one draws from (all, where
     empty). `is_blind` and `count` are for line-ups: whether names are hidden until the vote, and how many are drawn.
     `pool` is the slug of a pool, for a blind battle without `models`.
     `with_images` and `characters`: draw only models that can look at images, and hold a prompt of this length.
     Raises TooFewModels, ModelsInvalid, PoolInvalid, PromptInvalid.
     """
-    if category not in Category.values or mode not in Battle.Mode.values:
+    if category not in ("", *Category.values) or mode not in Battle.Mode.values:
         raise TourneyError("Unknown category or mode.")
     system_prompt = text_clean(system_prompt, limit=SYSTEM_MAX_CHARACTERS, what="system prompt")
     if mode != Battle.Mode.LINEUP or is_blind is None:
@@ -91,7 +93,8 @@ def battle_create(
         owner=owner,
         mode=mode,
         is_blind=is_blind,
-        category=category,
+        category=category or Category.GENERAL,
+        category_source=LabelSource.AUTHOR if category else "",
         system_prompt=system_prompt,
         pool=sorted(models) if is_blind else [],
         pool_slug=pool,
@@ -110,6 +113,7 @@ def battle_start(*, owner: User, prompt: str, images: Sequence[UUID] = (), **fie
     prompt_clean(prompt, limit=settings.PROMPT_MAX_CHARACTERS)
     images_check(images)
     battle = battle_create(owner=owner, with_images=bool(images), characters=len(prompt), **fields)
+    transaction.on_commit(lambda: describe_request(battle.pk))
     return turn_begin(battle_id=battle.id, owner=owner, prompt=prompt, images=images)
 
 

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
+from accounts.proofs import VOTE, proof_address
 from battles import selectors, services, state
 from battles.feed import battle_now
 from battles.models import Category
@@ -83,6 +84,7 @@ def detail(request: HttpRequest, battle_id: UUID) -> HttpResponse:
         "state": state.battle_state(battle, views),
         "categories": Category.choices,
         "reasons": reasons_offered(),
+        "proof_address": proof_address(VOTE),
         "limits": _limits(),
         "budget": budget_of(cast(User, request.user).pk),
     }

@@ -13,6 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from common.admin import Audited, ReadOnly
 from leaderboard import services
 from leaderboard.models import MAIN, Board, Comparison, ComparisonQuerySet, Rating, Snapshot
+from leaderboard.review_admin import ReviewAdmin, VoterScoreAdmin
+
+__all__ = ["ComparisonAdmin", "ReviewAdmin", "VoterScoreAdmin"]
 
 LEFT_OUT = "admin"
 # How comparisons can have been asked for; what an import says nothing of has none.

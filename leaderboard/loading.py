@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from leaderboard.errors import ComparisonInvalid
 from leaderboard.models import Comparison
-from leaderboard.services import NewComparison, snapshot_request
+from leaderboard.services import NewComparison, snapshots_request
 
 BATCH = 10_000
 OUTCOMES = frozenset(Comparison.Outcome.values)
@@ -32,7 +32,7 @@ def comparisons_load(*, comparisons: Iterable[NewComparison]) -> int:
     rows = map(_values, comparisons)
     new = _copied(rows) if connection.vendor == "postgresql" else _inserted(rows)
     if new:
-        transaction.on_commit(snapshot_request)
+        transaction.on_commit(snapshots_request)
     return new
 
 

@@ -243,3 +243,42 @@ class Pairing(models.Model):
 
     def __str__(self) -> str:
         return f"Pairing of {len(self.model_ids)} models"
+
+
+class Review(models.Model):
+    """What stood out among the votes at one time; see `anomalies`."""
+
+    votes = models.PositiveIntegerField()
+    left_out = models.PositiveIntegerField(help_text=_("Of them, do not count."))
+    ratings = models.JSONField(default=list, help_text=_("Per model: from the votes that count, and from all."))
+    bursts = models.JSONField(default=list)
+    seconds = models.FloatField()
+    computed_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = _("review of votes")
+        verbose_name_plural = _("reviews of votes")
+
+    def __str__(self) -> str:
+        return f"Review {self.pk}: {self.votes} votes"
+
+
+class VoterScore(models.Model):
+    """How far a person's votes differ from everyone's, in the newest review."""
+
+    ODD = 0.05  # of those whose q is below, so many are honest people whom chance has put here
+
+    review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="scores")
+    voter = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    decided = models.PositiveIntegerField(help_text=_("Votes for one of two models that others rate."))
+    z = models.FloatField(help_text=_("Agreement with everyone, in standard deviations; negative is disagreement."))
+    p = models.FloatField(help_text=_("The chance that an honest person disagrees as much."))
+    q = models.FloatField(help_text=_("The same with regard to how many voters there are."))
+
+    class Meta:
+        ordering = ["q", "p", "z"]
+        constraints = [models.UniqueConstraint(fields=["review", "voter"], name="score_once_a_review_and_voter")]
+
+    def __str__(self) -> str:
+        return f"{self.voter_id}: {self.q:.2g}"

@@ -13,3 +13,10 @@ def snapshots_rebuild() -> None:
 @shared_task(name="personal_rebuild")
 def personal_rebuild(person_id: int) -> None:
     services.personal_rebuild(person_id=person_id)
+
+
+@shared_task(name="votes_review")
+def votes_review() -> None:
+    from leaderboard import anomalies  # loads more of the statistics than a web process should
+
+    anomalies.votes_review()

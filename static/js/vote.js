@@ -2,6 +2,7 @@
 import { ApiError, post } from "./api.js";
 import { copy, said } from "./copy.js";
 import { fill } from "./figures.js";
+import { proofFrom } from "./proof.js";
 
 const UNDO_MS = 14_000; // a little less than the server's 15 seconds
 const KEYS = { 1: "a", 2: "tie", 3: "both_bad", 4: "b" };
@@ -37,7 +38,17 @@ export class Vote {
     if (this.isSent) return;
     const given = new FormData(this.form);
     this.error(this.form, "");
-    this.isSent = this.send({ choice, ranking, reasons: given.getAll("reasons"), comment: (given.get("comment") ?? "").trim() });
+    const vote = { choice, ranking, reasons: given.getAll("reasons"), comment: (given.get("comment") ?? "").trim() };
+    this.isSent = true;
+    if (this.form.dataset.proof) {
+      this.proof ??= proofFrom(this.form.dataset.proof);
+      this.proof.then((proof) => this.sendOff({ ...vote, proof }));
+      this.proof = null; // good once
+    } else this.sendOff(vote);
+  }
+
+  sendOff(vote) {
+    this.isSent = this.send(vote);
     if (!this.isSent) this.error(this.form, this.words.offline);
   }
 

@@ -34,6 +34,7 @@ PUBLIC = {
     "s/<slug:token>/": 404,  # for who has the token
     "images/<uuid:image_id>/": 404,  # for who may see its battle
     "account/link/<str:uid>/<str:token>/": 410,  # for who has the link
+    "account/proof/<slug:purpose>/": 404,  # where this server wants a proof of work
     "account/login/": 200,
     "account/logout/": 302,  # to the start page
     "account/signup/": 200,

@@ -18,14 +18,14 @@ def vote(battle: Battle) -> tuple[str, str]:
 
 def test_a_vote_counts_where_nothing_is_against_it() -> None:
     assert vote(factories.battle()) == ("", "")
-    assert Comparison.objects.rating().count() == 1
+    assert Comparison.objects.counted().count() == 1
 
 
 def test_a_vote_after_a_model_named_itself_does_not_count() -> None:
     battle = factories.battle()
     Response.objects.filter(side__label="b", side__battle=battle).update(text="I am an AI assistant made by Anthropic.")
     assert vote(battle) == ("named_itself", "named_itself")
-    assert not Comparison.objects.rating().exists()
+    assert not Comparison.objects.counted().exists()
 
 
 def test_a_model_is_known_by_its_name_in_the_catalogue() -> None:
@@ -68,4 +68,4 @@ def test_a_vote_that_does_not_count_is_not_counted_after_a_rebuild_either() -> N
     assert services.comparisons_rebuild() == (0, 0, 0)
     Preference.objects.update(exclusion="")  # an administrator reverses it
     assert services.comparisons_rebuild() == (0, 1, 0)
-    assert Comparison.objects.rating().count() == 1
+    assert Comparison.objects.counted().count() == 1

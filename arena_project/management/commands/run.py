@@ -53,8 +53,6 @@ def programs() -> list[Program]:
     web = [python, "-m", "daphne", "-b", settings.HOST, "-p", str(settings.PORT), "-v", "0"]
     # A battle's socket may stay open for days; pings find the dead ones.
     web += ["--websocket_timeout", "-1", "--ping-interval", "20", "--ping-timeout", "30", "--no-server-name"]
-    if settings.BEHIND_PROXY:
-        web.append("--proxy-headers")
     worker = [python, "-m", "celery", "--quiet", "-A", "arena_project.celery", "worker", "--loglevel", "WARNING"]
     # Threads: one process instead of three, up in half the time. The work is short NumPy, which lets other threads
     # run, or an asyncio loop of its own that mostly waits. There is one worker, so it needs no gossip with others.

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from battles.imports.battles import battles_import
+from common.audit import Deed, note
 from common.errors import TourneyError
 
 
@@ -23,6 +24,9 @@ class Command(BaseCommand):
                 done = battles_import(file=file, board=options["board"], is_dry_run=options["dry_run"])
         except (TourneyError, OSError) as error:
             raise CommandError(str(error)) from error
+        if done.new is not None:
+            detail = {"file": options["file"].name, "new": done.new}
+            note(Deed(actor_id=None, action="battles_import", subject=options["board"], detail=detail))
         outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in done.outcomes.most_common())
         self.stdout.write(f"{done.rows:,} rows on {len(done.models)} models: {outcomes}")
         if done.unknown:
