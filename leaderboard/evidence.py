@@ -25,6 +25,7 @@ from django.db.models import (
 )
 
 from leaderboard.boards import WHOLE, Segment, comparisons_of, filtered
+from leaderboard.exclusions import exclusions_summary
 from leaderboard.models import Board, Comparison, ComparisonQuerySet
 from leaderboard.statistics.ballots import Ballots
 from leaderboard.statistics.types import BOTH_BAD, TIE, A, B, Counts, Floats, Integers
@@ -189,8 +190,8 @@ def read_circumstances(board: Board, segment: Segment) -> tuple[int, datetime | 
 
 def read_left_out(board: Board, segment: Segment) -> dict[str, int]:
     """How many comparisons do not count, by the reason."""
-    rows = filtered(Comparison.objects.exclude(exclusion=""), board).filter(**segment.filters).order_by()
-    return dict(rows.values_list("exclusion").annotate(number=Count("id")))
+    rows = filtered(Comparison.objects.all(), board).filter(**segment.filters)
+    return {left_out.reason: left_out.count for left_out in exclusions_summary(rows)}
 
 
 def read_ballots(board: Board, segment: Segment, models: Sequence[int]) -> Ballots | None:

@@ -19,6 +19,7 @@ from accounts.models import User
 from leaderboard import selectors, services
 from leaderboard.choices import board_choices, method_choices, segment_choices, switch_choices
 from leaderboard.errors import BoardMissing, MethodMissing
+from leaderboard.exclusions import Exclusion
 from leaderboard.figures import FIGURES
 from leaderboard.models import Snapshot
 from leaderboard.shown import Shown, shown
@@ -126,6 +127,7 @@ def table_context(request: HttpRequest, asked: Shown) -> dict[str, Any]:
     axis = Axis.over(standings, asked.method)
     rows = [(row, axis.mark(row) if axis else None) for row in in_order(standings, column, descending=descending)]
     left_out = asked.snapshot.left_out if asked.snapshot else {}
+    labels = dict(Exclusion.choices)
     return {
         "shown": asked,
         "snapshot": asked.snapshot,
@@ -137,5 +139,5 @@ def table_context(request: HttpRequest, asked: Shown) -> dict[str, Any]:
         "headings": headings(column, asked.query, descending=descending),
         "leader": selectors.certain_leader(row.rating for row in standings),
         "left_out": sum(left_out.values()),
-        "reasons": [(reason.replace("_", " "), number) for reason, number in sorted(left_out.items())],
+        "reasons": [(labels.get(reason, reason), number) for reason, number in left_out.items()],
     }

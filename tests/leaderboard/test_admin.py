@@ -38,6 +38,7 @@ def test_what_comes_from_a_battle_follows_its_vote(client: Client) -> None:
 
 
 def test_votes_snapshots_and_ratings_can_be_looked_at_and_not_changed(client: Client, comparison: Comparison) -> None:
+    stored(comparison.model_a, comparison.model_b)
     rebuilt()
     client.force_login(factories.staff())
     for model in (Comparison, Snapshot, Rating):

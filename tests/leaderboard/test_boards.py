@@ -103,7 +103,7 @@ def test_what_was_left_out_is_counted_by_reason(pair: tuple[LanguageModel, Langu
     stored(*pair, exclusion="duplicate", source_kind="judge")  # of another board
     services.snapshots_rebuild()
     assert Snapshot.objects.latest().left_out == {"duplicate": 1}
-    assert "1 duplicate" in client.get(reverse("leaderboard:index")).content.decode()
+    assert "1: The same models on the same prompt" in client.get(reverse("leaderboard:index")).content.decode()
 
 
 def test_a_board_that_is_not_public_is_for_staff(client: Client) -> None:
