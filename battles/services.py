@@ -18,20 +18,32 @@ from battles.answering import BegunTurn, response_regenerate, response_save, res
 from battles.ballots import comparisons_rebuild
 from battles.contenders import LABELS, contenders_of
 from battles.errors import NotRevealed
+from battles.excluding import (
+    flagged_votes_apply,
+    flags_sweep,
+    preferences_count,
+    preferences_exclude,
+    voter_flag,
+    voter_unflag,
+)
 from battles.images import IMAGES_A_TURN, image_add, image_bytes_max, image_remove, images_check, images_purge
-from battles.judging import COMMENT_MAX_CHARACTERS, REASONS, preference_record, preference_withdraw, reaction_set
+from battles.judging import COMMENT_MAX_CHARACTERS, preference_record, preference_withdraw, reaction_set
 from battles.models import Battle, Category, Prompt, PromptSet, Side
 from battles.prompts import prompt_clean, text_clean
 from battles.redrawing import side_redraw
 from battles.starters import STARTERS
+from common.audit import Deed, note
 from common.errors import NotFound, TourneyError
 
 __all__ = [
-    "COMMENT_MAX_CHARACTERS", "IMAGES_A_TURN", "LABELS", "REASONS", "SYSTEM_MAX_CHARACTERS",
+    "COMMENT_MAX_CHARACTERS", "IMAGES_A_TURN", "LABELS", "SYSTEM_MAX_CHARACTERS",
     "BegunTurn", "battle_create", "battle_delete", "battle_restore", "battle_share", "battle_start",
-    "comparisons_rebuild", "image_add", "image_bytes_max", "image_remove",
-    "images_purge", "preference_record", "preference_withdraw", "prompts_seed", "reaction_set",
+    "comparisons_rebuild", "flagged_votes_apply", "flags_sweep", "image_add",
+    "image_bytes_max", "image_remove",
+    "images_purge", "preference_record", "preference_withdraw", "preferences_count", "preferences_exclude",
+    "prompts_seed", "reaction_set",
     "response_regenerate", "response_save", "responses_sweep", "side_redraw", "turn_begin",
+    "voter_flag", "voter_unflag",
 ]  # fmt: skip
 
 SYSTEM_MAX_CHARACTERS = 4_000
@@ -116,16 +128,20 @@ def battle_share(*, battle_id: UUID, owner: User) -> Battle:
     return battle
 
 
+@transaction.atomic
 def battle_delete(*, battle_id: UUID, owner: User) -> None:
     """Take a battle out of its owner's history and close its share link; its vote still counts. Raises NotFound."""
     if not Battle.objects.kept().filter(pk=battle_id, owner=owner).update(deleted_at=timezone.now()):
         raise NotFound
+    note(Deed(actor_id=owner.pk, action="battle_delete", subject=str(battle_id)))
 
 
+@transaction.atomic
 def battle_restore(*, battle_id: UUID, owner: User) -> None:
     """Undo `battle_delete`. Raises NotFound."""
     if not Battle.objects.filter(pk=battle_id, owner=owner, deleted_at__isnull=False).update(deleted_at=None):
         raise NotFound
+    note(Deed(actor_id=owner.pk, action="battle_restore", subject=str(battle_id)))
 
 
 @transaction.atomic

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 def test_the_table_is_made_with_the_leaderboard() -> None:
     first, second = factories.language_model(), factories.language_model()
     services.comparisons_record(comparisons=[comparison(first, second, str(number)) for number in range(3)])
-    tasks.snapshot_rebuild()
+    tasks.snapshots_rebuild()
     row = Pairing.objects.get()
     assert row.model_ids == sorted([first.pk, second.pk])
     assert row.votes == [3, 3]
