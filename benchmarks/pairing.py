@@ -33,14 +33,15 @@ REFRESH_SHARE, REFRESH_VOTES = 0.02, 10
 # Fewer votes than with every pair alike, asked for.
 SAVING = 0.30
 
-# How right a ranking is: a name, which figure of `measures` it is, and the level to reach. The saving is asked of the
-# first.
+# How right a ranking is: a name, which figure of `measures` it is, and the level to reach.
 MEASURES = (
     ("points lost at the top", 0, -5.0),
     ("best tenth named", 1, 0.80),
     ("top-weighted tau", 2, 0.90),
     ("tau", 3, 0.90),
 )
+# The saving is asked of the order of all models where they are few, and of the top where they are many.
+TOP, TAU, SMALL = 0, 3, 10
 # A ranking is measured after so many more votes.
 MEASURE_SHARE = 0.04
 # By number of models: how many arenas are simulated, and for how many votes each.
@@ -93,7 +94,7 @@ def compare(console: Console, n: int, seeds: Sequence[int], spread: float) -> bo
         without, with_it = (one.reached(column, level) for one in (uniform, active))
         saved = 1 - with_it / without
         target = ""
-        if column == 0:
+        if column == (TAU if n <= SMALL else TOP):
             met = saved >= SAVING
             target = f"[green]{SAVING:.0%}, met[/]" if met else f"[red]{SAVING:.0%}, missed[/]"
         table.add_row(
