@@ -18,9 +18,10 @@ RATES_OVER = timedelta(days=30)
 class SamplingRate:
     """How often one model is drawn.
 
-    `battles`: blind battles of the last 30 days that it took part in, and `share`, 0 to 1, of all there were; None
-    where there were none. `chance`: that it takes part in the next blind battle of two, 0 while it is away or is not
-    drawn. `since`: when it came into the catalogue; `retired_at`: when it was retired, or None.
+    `battles`: blind battles of the last 30 days that it took part in and that were judged, and `share`, 0 to 1, of all
+    there were; None where there were none. Others are not counted: who watched the figures grow could tell who answers.
+    `chance`: that it takes part in the next blind battle of two, 0 while it is away or is not drawn. `since`: when it
+    came into the catalogue; `retired_at`: when it was retired, or None.
     """
 
     model: LanguageModel
@@ -30,11 +31,19 @@ class SamplingRate:
     since: datetime
     retired_at: datetime | None
 
+    @property
+    def share_percent(self) -> float | None:
+        return None if self.share is None else 100 * self.share
+
+    @property
+    def chance_percent(self) -> float:
+        return 100 * self.chance
+
 
 def sampling_rates() -> list[SamplingRate]:
     """The rates of all models that are active or retired, by name, in five queries; hidden ones are not told."""
     since = timezone.now() - RATES_OVER
-    recent = Battle.objects.filter(is_blind=True, created_at__gte=since)
+    recent = Battle.objects.filter(is_blind=True, created_at__gte=since, revealed_at__isnull=False)
     total = recent.count()
     rows = Side.objects.filter(battle__in=recent).order_by().values("model_id").annotate(n=Count("id"))
     counts = {row["model_id"]: row["n"] for row in rows}

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from battles.models import Battle
@@ -16,13 +17,30 @@ pytestmark = pytest.mark.django_db
 
 def test_the_shares_are_of_the_blind_battles_of_the_last_30_days() -> None:
     one, two, three = (factories.language_model(slug) for slug in ("one", "two", "three"))
-    factories.battle(models=[one, two])
-    factories.battle(models=[one, three])
-    factories.battle(models=[two, three], mode=Battle.Mode.NAMED)
-    old = factories.battle(models=[two, three])
+    now = timezone.now()
+    factories.battle(models=[one, two], revealed_at=now)
+    factories.battle(models=[one, three], revealed_at=now)
+    factories.battle(models=[two, three], mode=Battle.Mode.NAMED, revealed_at=now)
+    old = factories.battle(models=[two, three], revealed_at=now)
     Battle.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=31))
     rates = {rate.model.slug: rate for rate in sampling_rates()}
     assert {slug: rate.share for slug, rate in rates.items()} == {"one": 1.0, "two": 0.5, "three": 0.5}
+
+
+def test_a_blind_battle_without_a_vote_moves_no_figure_that_anybody_may_read() -> None:
+    factories.language_model()
+    before = factories.battle(revealed_at=timezone.now())
+    rates = sampling_rates()
+    factories.battle(models=[side.model for side in before.sides.all()])
+    assert sampling_rates() == rates
+
+
+def test_the_methodology_says_how_often_each_model_is_drawn_and_since_when(client: Client) -> None:
+    factories.language_model("one", name="Number <One>")
+    factories.language_model("gone", name="Gone", status=LanguageModel.Status.RETIRED)
+    page = client.get("/leaderboard/methodology/").content.decode()
+    assert "Number &lt;One&gt;" in page
+    assert "Gone" in page
 
 
 def test_the_chances_of_now_are_two_in_all_and_none_for_who_is_away_or_retired() -> None:
