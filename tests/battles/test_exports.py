@@ -279,3 +279,21 @@ def test_a_hidden_board_is_not_there_for_others_than_staff(api_client: Any) -> N
     Board.objects.create(slug="secret", name="Secret", is_public=False)
     assert get(api_client(factories.user(), scopes=("export",)), board="secret")[0].status_code == 400
     assert get(api_client(), board="secret")[0].status_code == 200
+
+
+def test_whose_prompt_is_not_shared_is_left_out_even_where_the_voter_shares() -> None:
+    one = vote(voter=factories.user())
+    assert len(exported()) == 1
+    one.battle.owner.shares_data = False
+    one.battle.owner.save()
+    assert exported() == []
+
+
+def test_a_count_reads_no_texts_and_stops_at_its_limit(
+    monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+) -> None:
+    monkeypatch.setattr("battles.exports.export.COUNTED_AT_MOST", 2)
+    for _ in range(3):
+        vote()
+    with django_assert_max_num_queries(2):
+        assert votes_estimated(kind="dpo", selection=Selection(owner_id=None)) == (2, True)

@@ -35,6 +35,13 @@ OWN_PAGES = [
     "/exports/?kind=dpo&format=jsonl&shape=standard",
 ]
 STAFF_PAGES = ["/imports/"]
+# The test server has no worker.
+RUN_JOBS = """
+from accounts.jobs import job_run
+from accounts.models import Job
+for job in Job.objects.filter(state="queued"):
+    job_run(job_id=job.pk)
+"""
 
 
 def _violations(page: Page) -> list[str]:
@@ -67,6 +74,24 @@ def test_pages_for_staff_are_accessible(
     page = open_page(path, width=width, dark=dark)
     assert _violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_file_is_checked_before_it_is_imported(open_page: Open, server: Server, person: Person) -> None:
+    person.account = server.accounts[0]
+    page = open_page("/imports/", width=390)
+    page.get_by_label("Board or prompt set").fill("browser")
+    votes = b'{"model_a": "Alpha", "model_b": "Beta", "winner": "tie"}'
+    page.locator("#id_file").set_input_files({"name": "votes.jsonl", "mimeType": "text/plain", "buffer": votes})
+    page.get_by_role("button", name="Check the file").click()
+    expect(page.get_by_text("Queued")).to_be_visible()
+    assert _violations(page) == []
+    server.manage("shell", "-v0", "-c", RUN_JOBS)
+    expect(page.get_by_role("button", name="Import it")).to_be_visible()
+    assert _violations(page) == []
+    page.get_by_role("button", name="Import it").press("Enter")
+    page.wait_for_url(re.compile("/account/jobs/"))
+    server.manage("shell", "-v0", "-c", RUN_JOBS)
+    expect(page.get_by_text("1 rows on 2 models, 1 new.")).to_be_visible()
 
 
 def test_an_export_is_counted_and_downloaded_by_keyboard(open_page: Open, person: Person) -> None:

@@ -39,6 +39,11 @@ def load(data: bytes, **more: Any) -> Any:
     return battles_import(file=io.BytesIO(data), board="crowd", **more)
 
 
+def nothing_is_kept() -> bool:
+    kinds = Comparison.objects.all(), Board.objects.filter(slug="crowd"), LanguageModel.objects.all()
+    return not any(rows.exists() for rows in kinds)
+
+
 SHAPES = {
     "csv": table([ROW, ROW]),
     "csv_bom_crlf": b"\xef\xbb\xbf" + table([ROW, ROW]),
@@ -104,8 +109,7 @@ BAD = {
 def test_a_bad_row_is_named_and_nothing_is_kept(what: str) -> None:
     with pytest.raises(ImportInvalid, match=r"^line \d+: "):
         load(BAD[what])
-    assert not any(kind.objects.exists() for kind in (Comparison, LanguageModel))
-    assert Board.objects.count() == 1, "the main board alone"
+    assert nothing_is_kept()
 
 
 def test_the_line_is_the_line_of_the_row() -> None:
@@ -116,8 +120,7 @@ def test_the_line_is_the_line_of_the_row() -> None:
 def test_a_dry_run_tells_and_keeps_nothing() -> None:
     done = load(SHAPES["csv"], is_dry_run=True)
     assert (done.rows, done.new, len(done.first)) == (2, None, 2)
-    assert not any(kind.objects.exists() for kind in (Comparison, LanguageModel))
-    assert Board.objects.count() == 1, "the main board alone"
+    assert nothing_is_kept()
 
 
 def test_the_command_says_what_came_and_what_is_wrong(tmp_path: Path) -> None:
