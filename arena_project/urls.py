@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from arena_project import api, usage, views
+from arena_project import api, methodology, usage, views
 
 api_v1: list[URLPattern | URLResolver] = [
     path("health/", api.HealthView.as_view(), name="api_health"),
@@ -20,6 +20,7 @@ api_v1: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("", views.welcome, name="welcome"),
     path("", include("battles.urls")),
+    path("leaderboard/methodology/", methodology.page, name="methodology"),
     path("leaderboard/", include("leaderboard.urls")),
     path("account/usage/", usage.page, name="usage"),
     path("account/", include("accounts.urls")),

@@ -10,7 +10,6 @@ from django.core.cache import caches
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
@@ -75,12 +74,6 @@ def mine(request: HttpRequest) -> HttpResponse:
     if asked.pending or selectors.personal_is_old(asked.snapshot):
         services.personal_request(person_id=person_id)
     return render(request, "leaderboard/mine.html", table_context(request, asked))
-
-
-@require_safe
-def methodology(request: HttpRequest) -> HttpResponse:
-    badge = request.build_absolute_uri(reverse("leaderboard:badge", args=["MODEL"]))
-    return render(request, "leaderboard/methodology.html", {"shown": shown_or_404(request), "badge": badge})
 
 
 def shown_or_404(request: HttpRequest) -> Shown:

@@ -5,10 +5,7 @@ What is not known, or is missing where a template draws a skeleton, is said by n
 
 from django import template
 
-from battles import rates
-
 register = template.Library()
-register.simple_tag(rates.sampling_rates)
 
 
 @register.filter
