@@ -70,7 +70,7 @@ def pairs(asked: Shown) -> Figure:
         rows=names,
         columns=names,
         cells=met,
-        axis=Axis(_g("Votes")),
+        axis=Axis(_g("Votes"), whole=True),
         low=0.0,
     )
 
@@ -91,8 +91,11 @@ def history(asked: Shown) -> Figure:
         for row in asked.standings
         if (key := str(row.rating.model_id)) in lines
     )
+    if len(moments) < 2:
+        series = ()
     return Lines(
         title=_g("Ratings over time"),
+        nothing=_g("All votes are of one hour or day so far."),
         description=_g("Bradley-Terry ratings from all votes until then, of the best models of today."),
         series=tuple(line for line in series if line.points),
         y_axis=Axis(_g("Rating")),

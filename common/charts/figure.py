@@ -20,11 +20,12 @@ Cell = str | float | int | datetime | None
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis measures. `percent` shows 0.43 as 43%."""
+    """What an axis measures. `percent` shows 0.43 as 43%; `whole` is for counts, which have no decimals."""
 
     label: str = ""
     unit: str = ""
     percent: bool = False
+    whole: bool = False
 
     def __str__(self) -> str:
         return f"{self.label} ({self.unit})" if self.label and self.unit else self.label or self.unit

@@ -65,7 +65,7 @@ class Heatmap(Figure):
             (46, 28, 11) if count <= 14 else (30, 22, 9) if count <= 60 and len(self.rows) <= 60 else (12, 12, 0)
         )
         low, high = self._ends()
-        step = max(resolution(low, high), 10.0 ** (-2 if self.axis.percent else -12))
+        step = max(resolution(low, high), 1.0 if self.axis.whole else 10.0 ** (-2 if self.axis.percent else -12))
         left = label_room(self.rows, LONGEST_LABEL, 12, 1) + 8
         flat = all(text_width(column[:200], SMALL) <= wide - 4 for column in self.columns)
         upright = label_room(self.columns, LONGEST_LABEL, 11, 1)
