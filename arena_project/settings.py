@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "providers",
     "leaderboard",
     "battles",
+    "conversations",
     "arena_project",
 ]
 
@@ -248,7 +249,12 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "ENUM_NAME_OVERRIDES": {"SideLabel": ["a", "b"], "ReactionValue": "battles.models.Reaction.Value"},
+    "ENUM_NAME_OVERRIDES": {
+        "SideLabel": ["a", "b"],
+        "ReactionValue": "battles.models.Reaction.Value",
+        "AgentSide": "conversations.models.Side",
+        "GenerationStatus": "providers.models.GeneratedText.Status",
+    },
 }
 API_REQUESTS_PER_MINUTE = env.int("API_REQUESTS_PER_MINUTE", default=600)
 USER_MONTHLY_BUDGET = env.decimal("USER_MONTHLY_BUDGET", default=None)
@@ -257,6 +263,8 @@ BATTLES_PER_HOUR = env.int("BATTLES_PER_HOUR", default=120)
 
 # --- Battles ---------------------------------------------------------------------------------------------
 PROMPT_MAX_CHARACTERS = env.int("PROMPT_MAX_CHARACTERS", default=20_000)
+CONVERSATIONS_PER_HOUR = env.int("CONVERSATIONS_PER_HOUR", default=120)
+CONVERSATION_TURNS_MAX = env.int("CONVERSATION_TURNS_MAX", default=200)
 IMAGE_MAX_MB = env.int("IMAGE_MAX_MB", default=10)
 IMAGES_PER_HOUR = env.int("IMAGES_PER_HOUR", default=240)
 SNAPSHOT_DELAY = timedelta(seconds=env.float("SNAPSHOT_DELAY_SECONDS", default=2.0))

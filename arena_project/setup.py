@@ -88,7 +88,10 @@ def leftovers_clear(began_at: datetime) -> None:
     """
     # Late, because they load what the web server loads at the same time on another core.
     from battles.services import responses_sweep
+    from conversations.services import analyses_sweep, conversations_sweep
     from leaderboard.services import snapshot_request
 
     responses_sweep(before=began_at)
+    conversations_sweep(before=began_at)
+    analyses_sweep(before=began_at)
     snapshot_request()

@@ -14,12 +14,14 @@ api_v1: list[URLPattern | URLResolver] = [
     path("", include("accounts.api_urls")),
     path("", include("providers.api_urls")),
     path("", include("battles.api_urls")),
+    path("", include("conversations.api_urls")),
     path("", include("leaderboard.api_urls")),
 ]
 
 urlpatterns = [
     path("", views.welcome, name="welcome"),
     path("", include("battles.urls")),
+    path("conversations/", include("conversations.urls")),
     path("leaderboard/", include("leaderboard.urls")),
     path("account/usage/", usage.page, name="usage"),
     path("account/", include("accounts.urls")),

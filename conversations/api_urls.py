@@ -1,0 +1,20 @@
+from django.urls import path
+
+from conversations import api
+
+CONVERSATION = "conversations/<uuid:conversation_id>/"
+
+urlpatterns = [
+    path("conversations/", api.ConversationsView.as_view(), name="api_conversations"),
+    path(CONVERSATION, api.ConversationView.as_view(), name="api_conversation"),
+    path(f"{CONVERSATION}turn/", api.NextTurnView.as_view(), name="api_conversation_turn"),
+    path(f"{CONVERSATION}run/", api.RunView.as_view(), name="api_conversation_run"),
+    path(f"{CONVERSATION}step/", api.StepView.as_view(), name="api_conversation_step"),
+    path(f"{CONVERSATION}pause/", api.PauseView.as_view(), name="api_conversation_pause"),
+    path(f"{CONVERSATION}stop/", api.StopView.as_view(), name="api_conversation_stop"),
+    path(f"{CONVERSATION}retry/", api.RetryView.as_view(), name="api_conversation_retry"),
+    path(f"{CONVERSATION}extend/", api.ExtendView.as_view(), name="api_conversation_extend"),
+    path(f"{CONVERSATION}inject/", api.InjectView.as_view(), name="api_conversation_inject"),
+    path(f"{CONVERSATION}branch/", api.BranchView.as_view(), name="api_conversation_branch"),
+    path(f"{CONVERSATION}analysis/", api.AnalysisView.as_view(), name="api_conversation_analysis"),
+]

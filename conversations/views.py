@@ -1,0 +1,79 @@
+"""The pages of conversations."""
+
+from typing import cast
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.models import User
+from common.errors import NotFound
+from conversations import driving, selectors, services, state
+from conversations.feed import conversation_now
+from providers.models import LanguageModel
+from providers.usage import budget_of
+
+CONVERSATIONS_A_PAGE = 20
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    query = request.GET.get("q", "").replace("\0", "").strip()
+    found = selectors.conversations_of(owner=cast(User, request.user), query=query)
+    page = Paginator(found, CONVERSATIONS_A_PAGE).get_page(request.GET.get("page"))
+    rows = [state.conversation_row(one) for one in page.object_list]
+    return render(request, "conversations/index.html", {"page": page, "rows": rows, "query": query})
+
+
+@login_required
+@require_safe
+def new(request: HttpRequest) -> HttpResponse:
+    user = cast(User, request.user)
+    active = list(LanguageModel.objects.active().select_related("endpoint"))
+    models = [model for model in active if model.is_available]
+    context = {
+        "models": models,
+        "away_count": len(active) - len(models),
+        "turns_max": settings.CONVERSATION_TURNS_MAX,
+        "seed_max": services.LINE_MAX_CHARACTERS,
+        "budget": budget_of(user.pk),
+    }
+    return render(request, "conversations/new.html", context)
+
+
+@login_required
+@require_safe
+def detail(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    user = cast(User, request.user)
+    try:
+        conversation, views = async_to_sync(conversation_now)(conversation_id=conversation_id, viewer=user)
+    except NotFound as error:
+        raise Http404 from error
+    context = {
+        "conversation": conversation,
+        "state": state.conversation_state(conversation, views),
+        "analysts": list(LanguageModel.objects.available().select_related("endpoint")),
+        "analyst": selectors.analyst_default(),
+        "turns_max": settings.CONVERSATION_TURNS_MAX,
+        "budget": budget_of(user.pk),
+    }
+    return render(request, "conversations/detail.html", context)
+
+
+@login_required
+@require_POST
+def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    owner = cast(User, request.user)
+    try:
+        live = services.conversation_stop(conversation_id=conversation_id, owner=owner)
+        async_to_sync(driving.stop)(live)
+        services.conversation_delete(conversation_id=conversation_id, owner=owner)
+    except NotFound as error:
+        raise Http404 from error
+    return redirect("conversations:index")
