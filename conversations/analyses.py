@@ -65,6 +65,7 @@ def analysis_begin(*, conversation_id: UUID, owner: User, model: str = "", rubri
     analysis = Analysis.objects.create(
         conversation=conversation,
         model=analyst,
+        model_slug=analyst.slug,
         prompt_version=PROMPT_VERSION,
         rubric=rubric,
         turns=sum(turn.number is not None for turn in turns),
@@ -95,7 +96,7 @@ def analysis_save(*, analysis_id: UUID, record: GenerationRecord) -> None:
     if record.status in Analysis.LIVE:
         return
     asked = Analysis.objects.filter(pk=analysis_id).values_list("model_id", "conversation__owner_id").first()
-    if asked:
+    if asked and asked[0]:
         generation_note(model_id=asked[0], user_id=asked[1], record=record)
 
 

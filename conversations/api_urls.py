@@ -1,12 +1,15 @@
 from django.urls import path
 
 from conversations import api
+from conversations.files import api as files_api
 
 CONVERSATION = "conversations/<uuid:conversation_id>/"
 
 urlpatterns = [
     path("conversations/", api.ConversationsView.as_view(), name="api_conversations"),
+    path("conversations/import/", files_api.ImportView.as_view(), name="api_conversations_import"),
     path(CONVERSATION, api.ConversationView.as_view(), name="api_conversation"),
+    path(f"{CONVERSATION}export/", files_api.ExportView.as_view(), name="api_conversation_export"),
     path(f"{CONVERSATION}turn/", api.NextTurnView.as_view(), name="api_conversation_turn"),
     path(f"{CONVERSATION}run/", api.RunView.as_view(), name="api_conversation_run"),
     path(f"{CONVERSATION}step/", api.StepView.as_view(), name="api_conversation_step"),

@@ -197,7 +197,8 @@ class Analysis(GeneratedText):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="analyses")
-    model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="+")
+    model = models.ForeignKey(LanguageModel, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    model_slug = models.CharField(max_length=200, help_text=_("Kept, because an imported model may not be ours."))
     prompt_version = models.CharField(max_length=20)
     rubric = models.TextField(blank=True)
     turns = models.PositiveIntegerField(help_text=_("How many turns were read."))

@@ -45,6 +45,7 @@ def conversations_of(*, owner: User, query: str = "") -> QuerySet[Conversation]:
     done = Count("turns", filter=Q(turns__is_current=True, turns__number__isnull=False))
     return (
         found.annotate(turns_done=done)
+        .order_by("-created_at", "-pk")
         .select_related("scenario")
         .prefetch_related(Prefetch("agents", Agent.objects.select_related("model").order_by("side")))
     )

@@ -98,7 +98,9 @@ class AnalysisOut(WrittenOut):
     prompt_version = serializers.CharField()
     rubric = serializers.CharField()
     turns_read = serializers.IntegerField()
-    result = serializers.JSONField(allow_null=True, help_text="What was understood of the text; see docs/files.md.")
+    result = serializers.JSONField(
+        allow_null=True, help_text="What was understood of the text; see docs/conversations.md."
+    )
     problem = serializers.CharField()
     created_at = serializers.CharField()
 

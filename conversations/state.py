@@ -62,7 +62,7 @@ def progress_state(conversation: Conversation) -> dict[str, Any]:
         "is_pause_asked": conversation.is_pause_asked,
         "turns_done": len(said),
         "max_turns": conversation.max_turns,
-        "next_side": next_side(conversation, len(said)),
+        "next_side": next_side(conversation, said),
         "tokens": sum(tokens),
         "cost": float(sum(costs)) if costs else None,
         "can_run": stands and has_room,
@@ -105,8 +105,8 @@ def analysis_state(analysis: Analysis, view: LiveView | None = None) -> dict[str
     if not view and analysis.result:
         state["html"] = render_cached(result_markdown(analysis.result))
     return state | {
-        "model": analysis.model.slug,
-        "model_name": analysis.model.name,
+        "model": analysis.model_slug,
+        "model_name": analysis.model.name if analysis.model else analysis.model_slug,
         "prompt_version": analysis.prompt_version,
         "rubric": analysis.rubric,
         "turns_read": analysis.turns,

@@ -1,7 +1,7 @@
 """How a conversation goes on, turn by turn. Each step is a transaction, so that a process that dies leaves a state
 from which another goes on. Called through the services."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -83,7 +83,7 @@ def turn_begin(*, conversation_id: UUID) -> Request | None:
     if spent or len(said) >= conversation.max_turns:
         _stand_still(conversation, State.ENDED, spent or Reason.MAX_TURNS)
         return None
-    agent = _agent(conversation, next_side(conversation, len(said)))
+    agent = _agent(conversation, next_side(conversation, said))
     try:
         if agent.model is None or not agent.model.is_active:
             raise AgentGone
@@ -164,10 +164,9 @@ def conversations_sweep(*, conversations: Iterable[Conversation] | None = None, 
     )
 
 
-def next_side(conversation: Conversation, said: int) -> Side:
-    """Who speaks after `said` turns of the agents."""
-    first = Side(conversation.first_side)
-    return first if said % 2 == 0 else first.other
+def next_side(conversation: Conversation, said: Sequence[Turn]) -> Side:
+    """Who speaks after these turns of the agents."""
+    return Side(said[-1].speaker).other if said else Side(conversation.first_side)
 
 
 def _start(conversation: Conversation, *, is_single: bool) -> None:

@@ -5,16 +5,21 @@ from uuid import UUID
 
 from asgiref.sync import async_to_sync
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from common.errors import NotFound
 from conversations import driving, selectors, services, state
+from conversations.errors import FileInvalid
 from conversations.feed import conversation_now
+from conversations.files.formats import FORMATS
+from conversations.files.importing import FILE_MAX_BYTES, conversations_import
 from providers.models import LanguageModel
 from providers.usage import budget_of
 
@@ -29,6 +34,24 @@ def index(request: HttpRequest) -> HttpResponse:
     page = Paginator(found, CONVERSATIONS_A_PAGE).get_page(request.GET.get("page"))
     rows = [state.conversation_row(one) for one in page.object_list]
     return render(request, "conversations/index.html", {"page": page, "rows": rows, "query": query})
+
+
+@login_required
+@require_POST
+def import_file(request: HttpRequest) -> HttpResponse:
+    file = request.FILES.get("file")
+    if file is None:
+        messages.error(request, _("Choose a file first."))
+        return redirect("conversations:index")
+    try:
+        made = conversations_import(owner=cast(User, request.user), data=file.read(FILE_MAX_BYTES + 1))
+    except FileInvalid as error:
+        messages.error(request, str(error))
+        return redirect("conversations:index")
+    if len(made) == 1:
+        return redirect("conversations:detail", made[0].pk)
+    messages.success(request, _("%(number)d conversations were imported.") % {"number": len(made)})
+    return redirect("conversations:index")
 
 
 @login_required
@@ -61,6 +84,7 @@ def detail(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         "analysts": list(LanguageModel.objects.available().select_related("endpoint")),
         "analyst": selectors.analyst_default(),
         "turns_max": settings.CONVERSATION_TURNS_MAX,
+        "formats": list(FORMATS),
         "budget": budget_of(user.pk),
     }
     return render(request, "conversations/detail.html", context)
