@@ -137,11 +137,12 @@ def _moment(value: Any) -> dict[str, Any]:
 
 def _words(value: Any) -> str:
     if isinstance(value, str):
-        return value.replace("\0", "").strip()
+        # What a database cannot hold may stand in JSON as an escape: NUL, and halves of surrogate pairs.
+        return value.replace("\0", "").encode("utf-8", "replace").decode().strip()
     if isinstance(value, list):
-        return "; ".join(_words(one) for one in value)
+        return "; ".join(_words(one) for one in value).strip()
     if isinstance(value, dict):
-        return "; ".join(f"{key}: {_words(one)}" for key, one in value.items())
+        return "; ".join(f"{_words(key)}: {_words(one)}" for key, one in value.items()).strip()
     return "" if value is None else str(value)
 
 

@@ -30,6 +30,7 @@ from conversations.serializers import (
     ConversationRowOut,
     ExtendIn,
     InjectIn,
+    MeasuresOut,
 )
 
 
@@ -98,6 +99,16 @@ class ConversationView(APIView):
         now(driving.stop(live))
         services.conversation_delete(conversation_id=conversation_id, owner=_user(request))
         return Response(status=204)
+
+
+class MeasuresView(APIView):
+    required_scopes = Scope.READ
+
+    @extend_schema(operation_id="conversations_measures", responses=MeasuresOut)
+    def get(self, request: Request, conversation_id: UUID) -> Response:
+        """What can be counted in it without a model."""
+        conversation = selectors.conversation_whole(conversation_id=conversation_id, viewer=_user(request))
+        return Response(MeasuresOut(selectors.measures_of(conversation)).data)
 
 
 class NextTurnView(Idempotent, APIView):

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from conversations import api
+from conversations import api, scenario_api
 from conversations.files import api as files_api
 
 CONVERSATION = "conversations/<uuid:conversation_id>/"
@@ -10,6 +10,7 @@ urlpatterns = [
     path("conversations/import/", files_api.ImportView.as_view(), name="api_conversations_import"),
     path(CONVERSATION, api.ConversationView.as_view(), name="api_conversation"),
     path(f"{CONVERSATION}export/", files_api.ExportView.as_view(), name="api_conversation_export"),
+    path(f"{CONVERSATION}measures/", api.MeasuresView.as_view(), name="api_conversation_measures"),
     path(f"{CONVERSATION}turn/", api.NextTurnView.as_view(), name="api_conversation_turn"),
     path(f"{CONVERSATION}run/", api.RunView.as_view(), name="api_conversation_run"),
     path(f"{CONVERSATION}step/", api.StepView.as_view(), name="api_conversation_step"),
@@ -20,4 +21,7 @@ urlpatterns = [
     path(f"{CONVERSATION}inject/", api.InjectView.as_view(), name="api_conversation_inject"),
     path(f"{CONVERSATION}branch/", api.BranchView.as_view(), name="api_conversation_branch"),
     path(f"{CONVERSATION}analysis/", api.AnalysisView.as_view(), name="api_conversation_analysis"),
+    path("scenarios/", scenario_api.ScenariosView.as_view(), name="api_scenarios"),
+    path("scenarios/<slug:slug>/", scenario_api.ScenarioView.as_view(), name="api_scenario"),
+    path("scenarios/<slug:slug>/copy/", scenario_api.ScenarioCopyView.as_view(), name="api_scenario_copy"),
 ]

@@ -7,6 +7,7 @@ from django.db.models import Count, F, Prefetch, Q, QuerySet, Sum
 
 from accounts.models import User
 from common.errors import NotFound
+from conversations.measures import Line, Measures, measure
 from conversations.models import Agent, Analysis, Conversation, Scenario, Turn
 from leaderboard.selectors import ratings_now
 from providers.models import LanguageModel
@@ -54,6 +55,17 @@ def conversations_of(*, owner: User, query: str = "") -> QuerySet[Conversation]:
 def agents_turns(conversation: Conversation) -> list[Turn]:
     """The standing turns of the agents, in order; needs a conversation from `conversation_whole`."""
     return [turn for turn in conversation.turns.all() if turn.number is not None]
+
+
+def measures_of(conversation: Conversation) -> Measures:
+    """What can be counted in it; needs a conversation from `conversation_whole`."""
+    return measure(
+        [
+            Line(turn.speaker, turn.text, turn.latency_ms, turn.output_tokens, turn.is_refusal)
+            for turn in agents_turns(conversation)
+            if turn.is_answer
+        ]
+    )
 
 
 def spent(conversation_id: UUID) -> tuple[int, Decimal]:

@@ -167,6 +167,33 @@ class ConversationOut(serializers.Serializer[Any]):
     analyses = AnalysisOut(many=True)
 
 
+class AgentFiguresOut(serializers.Serializer[Any]):
+    turns = serializers.IntegerField()
+    words = serializers.FloatField(allow_null=True, help_text="A turn, on average.")
+    words_trend = serializers.FloatField(allow_null=True, help_text="Words more from one turn to the next.")
+    tokens = serializers.FloatField(allow_null=True, help_text="Written a turn, on average.")
+    latency_ms = serializers.FloatField(allow_null=True)
+    latency_trend = serializers.FloatField(allow_null=True, help_text="Milliseconds more from one turn to the next.")
+    diversity = serializers.FloatField(allow_null=True, help_text="Different words among 50 in a row, as a share.")
+    self_repetition = serializers.FloatField(allow_null=True, help_text="Share of word runs it had said before.")
+    cross_repetition = serializers.FloatField(allow_null=True, help_text="Share of word runs the other had said.")
+    questions = serializers.FloatField(allow_null=True, help_text="Share of sentences that ask.")
+    refusals = serializers.IntegerField()
+
+
+class AgentsFiguresOut(serializers.Serializer[Any]):
+    a = AgentFiguresOut()
+    b = AgentFiguresOut()
+
+
+class MeasuresOut(serializers.Serializer[Any]):
+    agents = AgentsFiguresOut()
+    words = serializers.ListField(child=serializers.IntegerField(), help_text="Of each turn.")
+    similarity = serializers.ListField(
+        child=serializers.FloatField(), help_text="Of each turn to the one before it, from 0 to 1."
+    )
+
+
 class ConversationRowOut(serializers.Serializer[Any]):
     id = serializers.CharField()
     title = serializers.CharField()

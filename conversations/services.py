@@ -21,6 +21,14 @@ from conversations.analyses import analyses_sweep, analysis_begin, analysis_save
 from conversations.errors import AgentGone, ConversationInvalid
 from conversations.models import Agent, Conversation, Scenario, Side, Turn
 from conversations.scenario_texts import filled, placeholders_check
+from conversations.scenarios import (
+    scenario_copy,
+    scenario_create,
+    scenario_edit,
+    scenarios_import,
+    scenarios_seed,
+    scenarios_yaml,
+)
 from conversations.turns import conversation_run, conversations_sweep, turn_begin, turn_retry, turn_save, turn_settle
 from providers.models import LanguageModel
 
@@ -29,6 +37,7 @@ __all__ = [
     "analyses_sweep", "analysis_begin", "analysis_save",
     "conversation_branch", "conversation_create", "conversation_delete", "conversation_extend", "conversation_inject",
     "conversation_pause", "conversation_run", "conversation_stop", "conversations_sweep",
+    "scenario_copy", "scenario_create", "scenario_edit", "scenarios_import", "scenarios_seed", "scenarios_yaml",
     "turn_begin", "turn_retry", "turn_save", "turn_settle",
 ]  # fmt: skip
 

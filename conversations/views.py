@@ -18,8 +18,10 @@ from common.errors import NotFound
 from conversations import driving, selectors, services, state
 from conversations.errors import FileInvalid
 from conversations.feed import conversation_now
+from conversations.figures import measure_chart, measure_rows
 from conversations.files.formats import FORMATS
 from conversations.files.importing import FILE_MAX_BYTES, conversations_import
+from conversations.scenarios import FIELDS
 from providers.models import LanguageModel
 from providers.usage import budget_of
 
@@ -63,6 +65,9 @@ def new(request: HttpRequest) -> HttpResponse:
     context = {
         "models": models,
         "away_count": len(active) - len(models),
+        "scenarios": [
+            {field: getattr(one, field) for field in ("slug", *FIELDS)} for one in selectors.scenarios_for(user)
+        ],
         "turns_max": settings.CONVERSATION_TURNS_MAX,
         "seed_max": services.LINE_MAX_CHARACTERS,
         "budget": budget_of(user.pk),
@@ -88,6 +93,19 @@ def detail(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         "budget": budget_of(user.pk),
     }
     return render(request, "conversations/detail.html", context)
+
+
+@login_required
+@require_safe
+def measures(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """What can be counted, as a piece of the conversation's page."""
+    try:
+        conversation = selectors.conversation_whole(conversation_id=conversation_id, viewer=cast(User, request.user))
+    except NotFound as error:
+        raise Http404 from error
+    found = selectors.measures_of(conversation)
+    context = {"rows": measure_rows(found), "chart": measure_chart(found), "agents": conversation.agents.all()}
+    return render(request, "conversations/measures.html", context)
 
 
 @login_required

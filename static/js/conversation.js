@@ -5,6 +5,7 @@ import { Bubbles } from "./bubbles.js";
 import { applied } from "./conversation-state.js";
 import { copy, said } from "./copy.js";
 import { fill } from "./figures.js";
+import { Measures } from "./measures.js";
 import { Player } from "./player.js";
 import { Socket } from "./socket.js";
 
@@ -17,6 +18,7 @@ let state = JSON.parse($("conversation-state").textContent);
 
 const bubbles = new Bubbles($("bubbles"), $("bubble-template"), words);
 const analyses = new Analyses($("analyse"), $("analyses"), $("analysis-template"), { id: state.id, words, onAct: take });
+const measures = new Measures($("measures"));
 const player = new Player($("player"), { id: state.id, words, onAct: take });
 
 /** How far down the reader is: whoever reads the end is kept there. */
@@ -26,6 +28,7 @@ function render() {
   bubbles.render(state);
   analyses.render(state);
   player.render(state);
+  measures.render(state);
   $("no-turns").hidden = state.turns.length > 0;
 }
 

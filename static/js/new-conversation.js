@@ -36,6 +36,26 @@ function say(message) {
   errors.hidden = !message;
 }
 
+/** A scenario fills in what each agent is told and how it begins; all of it can be changed before the start. */
+function play(scenario) {
+  document.getElementById("scenario-about").textContent = scenario?.description ?? "";
+  if (!scenario) return;
+  form.elements.seed_prompt.value = scenario.opening;
+  form.elements.first.value = scenario.first_side;
+  for (const side of ["a", "b"]) {
+    form.elements[`name_${side}`].value = scenario[`name_${side}`];
+    form.elements[`system_${side}`].value = scenario[`system_${side}`];
+  }
+}
+
+const choice = document.getElementById("scenario");
+if (choice) {
+  const scenarios = JSON.parse(document.getElementById("scenarios").textContent);
+  const chosen = () => scenarios.find((one) => one.slug === choice.value);
+  choice.addEventListener("change", () => play(chosen()));
+  if (choice.value && !form.elements.seed_prompt.value) play(chosen());
+}
+
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   say("");
