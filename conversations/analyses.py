@@ -13,6 +13,7 @@ from accounts.models import User
 from common.text import text_problem
 from conversations import selectors
 from conversations.analysis_texts import (
+    CUT_OFF,
     NOTHING_FOUND,
     PROMPT_VERSION,
     SYSTEM,
@@ -24,7 +25,7 @@ from conversations.errors import ConversationInvalid, NoAnalyst, NothingToRead
 from conversations.models import Analysis, Conversation, Turn
 from conversations.turns import ORPHAN_AFTER
 from providers import live
-from providers.adapters.base import Message, Target
+from providers.adapters.base import FinishReason, Message, Target
 from providers.client import CHARACTERS_A_TOKEN
 from providers.live import GenerationRecord
 from providers.models import LanguageModel
@@ -91,7 +92,8 @@ def analysis_save(*, analysis_id: UUID, record: GenerationRecord) -> None:
     values = asdict(record)
     if record.status in (Analysis.Status.FINISHED, Analysis.Status.STOPPED):
         result = result_read(record.text)
-        values |= {"result": result, "problem": "" if result else NOTHING_FOUND}
+        cut_off = CUT_OFF if record.finish_reason == FinishReason.LENGTH else ""
+        values |= {"result": result, "problem": cut_off if result else NOTHING_FOUND}
     Analysis.objects.filter(pk=analysis_id).update(**values)
     if record.status in Analysis.LIVE:
         return

@@ -57,6 +57,9 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 SHORTEST_TURN_CHARACTERS = 80
+# A bracket, a whole string, or one whose end has not come.
+TOKENS = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+CUT_OFF = "The answer was cut off; this is what came."
 NOTHING_FOUND = "The answer holds no JSON object, so it is shown as it was written."
 
 
@@ -99,7 +102,8 @@ def result_read(text: str) -> dict[str, Any] | None:
 
 def _object_in(text: str) -> dict[str, Any] | None:
     decoder = json.JSONDecoder(strict=False)
-    for candidate in (text, re.sub(r",(\s*[}\]])", r"\1", text)):
+    tidied = re.sub(r",(\s*[}\]])", r"\1", text)
+    for candidate in (text, tidied, closed(tidied)):
         start = candidate.find("{")
         while start >= 0:
             try:
@@ -110,6 +114,22 @@ def _object_in(text: str) -> dict[str, Any] | None:
                 return value
             start = candidate.find("{", start + 1)
     return None
+
+
+def closed(text: str) -> str:
+    """A JSON text that was cut off within a value, with what is open closed. Others come out as they are, or broken."""
+    open_: list[str] = []
+    in_string = False
+    for token in TOKENS.finditer(text[max(text.find("{"), 0) :]):
+        match token[0]:
+            case "{" | "[":
+                open_.append("}" if token[0] == "{" else "]")
+            case "}" | "]" if open_:
+                open_.pop()
+            case found if found.startswith('"'):
+                in_string = not (len(found) > 1 and found.endswith('"'))
+    rest = text.rstrip("\\") if in_string else text.rstrip().rstrip(",")
+    return rest + '"' * in_string + "".join(reversed(open_))
 
 
 def _fitted(value: Any, spec: Mapping[str, Any]) -> Any:

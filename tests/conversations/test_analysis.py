@@ -60,6 +60,9 @@ def test_without_a_choice_a_model_is_chosen_and_an_unknown_one_is_refused(person
         ),
         ('{"summary": "Line\nbreak"}', "Line\nbreak"),
         ('{"summary": ["two", "parts"]}', "two; parts"),
+        ('{"summary": "Cut off in the mid', "Cut off in the mid"),
+        ('{"summary": "Cut \\"off\\\\", "topics": ["one", "two', 'Cut "off\\'),
+        ('{"summary": "Cut off behind it", "moments": [{"turn": 1, "what": "x"},', "Cut off behind it"),
     ],
 )
 def test_what_a_model_writes_around_the_object_is_borne(text: str, summary: str) -> None:
