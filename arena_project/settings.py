@@ -264,6 +264,7 @@ BATTLES_PER_HOUR = env.int("BATTLES_PER_HOUR", default=120)
 # --- Battles ---------------------------------------------------------------------------------------------
 PROMPT_MAX_CHARACTERS = env.int("PROMPT_MAX_CHARACTERS", default=20_000)
 CONVERSATIONS_PER_HOUR = env.int("CONVERSATIONS_PER_HOUR", default=120)
+EXPERIMENT_CONVERSATIONS_MAX = env.int("EXPERIMENT_CONVERSATIONS_MAX", default=10_000)
 CONVERSATION_TURNS_MAX = env.int("CONVERSATION_TURNS_MAX", default=200)
 IMAGE_MAX_MB = env.int("IMAGE_MAX_MB", default=10)
 IMAGES_PER_HOUR = env.int("IMAGES_PER_HOUR", default=240)

@@ -1,8 +1,10 @@
 from django.urls import path
 
 from conversations import api, scenario_api
+from conversations.experiments import api as experiments_api
 from conversations.files import api as files_api
 
+EXPERIMENT = "experiments/<uuid:experiment_id>/"
 CONVERSATION = "conversations/<uuid:conversation_id>/"
 
 urlpatterns = [
@@ -24,4 +26,9 @@ urlpatterns = [
     path("scenarios/", scenario_api.ScenariosView.as_view(), name="api_scenarios"),
     path("scenarios/<slug:slug>/", scenario_api.ScenarioView.as_view(), name="api_scenario"),
     path("scenarios/<slug:slug>/copy/", scenario_api.ScenarioCopyView.as_view(), name="api_scenario_copy"),
+    path("experiments/", experiments_api.ExperimentsView.as_view(), name="api_experiments"),
+    path(EXPERIMENT, experiments_api.ExperimentView.as_view(), name="api_experiment"),
+    path(f"{EXPERIMENT}cancel/", experiments_api.ExperimentCancelView.as_view(), name="api_experiment_cancel"),
+    path(f"{EXPERIMENT}retry/", experiments_api.ExperimentRetryView.as_view(), name="api_experiment_retry"),
+    path(f"{EXPERIMENT}export/", experiments_api.ExperimentExportView.as_view(), name="api_experiment_export"),
 ]

@@ -18,6 +18,10 @@ class FileInvalid(TourneyError):
     code = "file_invalid"
 
 
+class ExperimentInvalid(TourneyError):
+    code = "experiment_invalid"
+
+
 class StillSpeaking(Conflict):
     code = "still_speaking"
     message = "This conversation is under way. Pause it first, or wait until it has paused."

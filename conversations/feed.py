@@ -85,7 +85,7 @@ class ConversationFeed:
             views = {row.id: view for row in written if (view := await self._attach(row))}
             lost = [row for row in written if row.id not in views]
             is_stuck = conversation.is_running and not any(isinstance(row, Turn) for row in written)
-            if not (lost or is_stuck) or look == RECHECKS:
+            if conversation.experiment_id or not (lost or is_stuck) or look == RECHECKS:
                 break
             if not await in_database_thread(self._sweep)(conversation, lost):
                 if not lost:

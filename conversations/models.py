@@ -7,6 +7,7 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import Job
 from providers.models import GeneratedText, LanguageModel
 
 
@@ -63,6 +64,25 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         return self.filter(deleted_at__isnull=True)
 
 
+class Experiment(models.Model):
+    """Many conversations by a plan: every pair in every scenario and variation, several times."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="experiments")
+    name = models.CharField(max_length=100)
+    grid = models.JSONField(help_text=_("The whole configuration, as it was given."))
+    scenario_versions = models.JSONField(help_text=_("Which version of each scenario is played, by its slug."))
+    turns_planned = models.PositiveIntegerField(default=0)
+    job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Conversation(models.Model):
     """Two agents who speak in turn, each with the history from its own side."""
 
@@ -110,6 +130,11 @@ class Conversation(models.Model):
     reason = models.CharField(max_length=16, choices=Reason.choices, blank=True)
     note = models.TextField(blank=True, help_text=_("More about the reason, in words for the owner."))
     is_pause_asked = models.BooleanField(default=False)
+    experiment = models.ForeignKey(
+        Experiment, null=True, blank=True, on_delete=models.CASCADE, related_name="conversations"
+    )
+    cell = models.PositiveIntegerField(null=True, blank=True, help_text=_("Its place in the experiment's plan."))
+    iteration = models.PositiveIntegerField(null=True, blank=True)
     branched_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="branches")
     created_at = models.DateTimeField(auto_now_add=True)
     moved_at = models.DateTimeField(auto_now_add=True, help_text=_("When its runner last took a step."))
@@ -124,6 +149,7 @@ class Conversation(models.Model):
             models.Index(fields=["moved_at"], name="conversation_running", condition=models.Q(state="running")),
         ]
         constraints = [
+            models.UniqueConstraint(fields=["experiment", "cell"], name="conversation_cell_once"),
             models.CheckConstraint(condition=models.Q(max_turns__gte=1), name="conversation_has_turns"),
         ]
 

@@ -1,5 +1,6 @@
 """Every read of conversations that is more than a get."""
 
+from collections.abc import Collection
 from decimal import Decimal
 from uuid import UUID
 
@@ -27,6 +28,11 @@ def conversation_whole(*, conversation_id: UUID, viewer: User) -> Conversation:
     return found
 
 
+def conversations_whole(ids: Collection[UUID]) -> QuerySet[Conversation]:
+    """These conversations with all their parts, for work that nobody watches."""
+    return _whole(Conversation.objects.kept().filter(pk__in=ids))
+
+
 def _whole(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
     turns = Turn.objects.filter(is_current=True).order_by("position")
     return conversations.select_related("scenario").prefetch_related(
@@ -37,9 +43,10 @@ def _whole(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
 
 
 def conversations_of(*, owner: User, query: str = "") -> QuerySet[Conversation]:
-    """A person's conversations, newest first, each with `turns_done`; `query` is searched in what was said."""
+    """A person's conversations, newest first, each with `turns_done`; those of experiments are left out. `query` is
+    searched in what was said."""
     query = query.replace("\0", "").strip()[:QUERY_MAX_CHARACTERS]  # PostgreSQL takes no NUL
-    found = Conversation.objects.kept().filter(owner=owner)
+    found = Conversation.objects.kept().filter(owner=owner, experiment=None)
     if query:
         said = Turn.objects.filter(is_current=True, text__icontains=query).values("conversation")
         found = found.filter(Q(pk__in=said) | Q(seed_prompt__icontains=query))

@@ -82,10 +82,15 @@ def conversation_create(
     rules: Rules | None = None,
     seed: int | None = None,
     category: str = "",
+    is_limited: bool = True,
 ) -> Conversation:
     """Make a conversation that has not begun. What is left empty comes from the scenario, whose placeholders are
-    filled in. Raises ConversationInvalid, ScenarioInvalid, TooMany."""
-    hit(f"conversations:{owner.pk}", limit=settings.CONVERSATIONS_PER_HOUR, seconds=3600)
+    filled in. `is_limited`: it counts against what one person may start in an hour.
+
+    Raises ConversationInvalid, ScenarioInvalid, TooMany.
+    """
+    if is_limited:
+        hit(f"conversations:{owner.pk}", limit=settings.CONVERSATIONS_PER_HOUR, seconds=3600)
     rules = rules or Rules()
     rules_check(rules)
     models = {side: _model(agents[side].model) for side in Side}
@@ -213,6 +218,7 @@ def conversation_branch(*, conversation_id: UUID, owner: User, position: int) ->
     branch = Conversation.objects.get(pk=original.pk)
     branch.pk, branch._state.adding = uuid.uuid4(), True
     branch.branched_from = original
+    branch.experiment = branch.cell = branch.iteration = None
     branch.state, branch.reason = Conversation.State.PAUSED, Conversation.Reason.BRANCHED
     branch.note, branch.is_pause_asked = "", False
     branch.max_turns = max(branch.max_turns, said + 1)

@@ -149,7 +149,8 @@ def conversations_sweep(*, conversations: Iterable[Conversation] | None = None, 
 
     Without `conversations`: all. Those that took a step after `before` are spared; by default that is a moment ago.
     """
-    running = Conversation.objects.select_for_update().filter(state=State.RUNNING)
+    # Those of experiments belong to a worker, whose job says whether it lives.
+    running = Conversation.objects.select_for_update().filter(state=State.RUNNING, experiment=None)
     if conversations is not None:
         running = running.filter(pk__in=[conversation.pk for conversation in conversations])
     running = running.filter(moved_at__lte=before or timezone.now() - ORPHAN_AFTER)

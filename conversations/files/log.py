@@ -13,8 +13,8 @@ SEED_COLUMNS = (
     "input_tokens", "output_tokens", "finish_reason", "is_refusal",
 )  # fmt: skip
 OWN_COLUMNS = (
-    "conversation", "speaker", "reasoning", "first_token_ms", "cost", "seed", "status", "error_kind",
-    "upstream_model", "code_version", "started_at",
+    "conversation", "experiment", "iteration", "temperature", "speaker", "reasoning", "first_token_ms", "cost", "seed",
+    "status", "error_kind", "upstream_model", "code_version", "started_at",
 )  # fmt: skip
 COLUMNS = (*SEED_COLUMNS, *OWN_COLUMNS)
 
@@ -37,6 +37,9 @@ def log_rows(conversation: Conversation) -> Iterator[dict[str, Any]]:
             "finish_reason": turn.finish_reason,
             "is_refusal": turn.is_refusal,
             "conversation": str(conversation.id),
+            "experiment": str(conversation.experiment_id) if conversation.experiment_id else None,
+            "iteration": conversation.iteration,
+            "temperature": turn.sampling.get("temperature"),
             "speaker": turn.speaker,
             "reasoning": turn.reasoning,
             "first_token_ms": turn.first_token_ms,
