@@ -243,7 +243,8 @@ def rules_check(rules: Rules) -> None:
     """Raises ConversationInvalid where a conversation could not begin, or would have no end."""
     most = settings.CONVERSATION_TURNS_MAX
     if not 1 <= rules.max_turns <= most:
-        raise ConversationInvalid(f"Max turns must be from 1 to {most}.", fields={"max_turns": [f"From 1 to {most}."]})
+        words = f"Max turns must be from 1 to {most}."
+        raise ConversationInvalid(words, fields={"max_turns": [words]})
     if rules.token_budget is not None and rules.token_budget < 1:
         raise ConversationInvalid("A token budget must be at least 1.")
     if rules.cost_budget is not None and rules.cost_budget <= 0:

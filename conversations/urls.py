@@ -1,6 +1,7 @@
 from django.urls import path
 
 from conversations import scenario_views, views
+from conversations.experiments import views as experiment_views
 
 app_name = "conversations"
 
@@ -8,6 +9,13 @@ urlpatterns = [
     path("", views.index, name="index"),
     path("import/", views.import_file, name="import"),
     path("new/", views.new, name="new"),
+    path("experiments/", experiment_views.index, name="experiments"),
+    path("experiments/new/", experiment_views.new, name="experiment_new"),
+    path("experiments/<uuid:experiment_id>/", experiment_views.detail, name="experiment"),
+    path("experiments/<uuid:experiment_id>/start/", experiment_views.act, {"what": "start"}, name="experiment_start"),
+    path(
+        "experiments/<uuid:experiment_id>/cancel/", experiment_views.act, {"what": "cancel"}, name="experiment_cancel"
+    ),
     path("scenarios/", scenario_views.index, name="scenarios"),
     path("scenarios/new/", scenario_views.new, name="scenario_new"),
     path("scenarios/import/", scenario_views.import_file, name="scenarios_import"),

@@ -1,19 +1,24 @@
 """Every read of experiments that is more than a get."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, Sum
+import msgspec
+from django.db.models import Count, Q, QuerySet, Sum
 
 from accounts.models import User
 from common.errors import NotFound
+from conversations.experiments.plan import Grid, cells, size_of
 from conversations.files.log import log_rows
 from conversations.models import Conversation, Experiment, Turn
 from conversations.selectors import conversations_whole
 
 CONVERSATIONS_A_READ = 50
+NEWEST = 8
 State, Reason = Conversation.State, Conversation.Reason
 
 
@@ -56,3 +61,46 @@ def experiment_log(experiment: Experiment) -> Iterator[dict[str, Any]]:
         for id_ in group:
             if id_ in whole:
                 yield from log_rows(whole[id_])
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One conversation in the table of an experiment."""
+
+    id: UUID
+    state: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One pair at one temperature; a list of spots for each scenario, in the order of the table's head."""
+
+    model_a: str
+    model_b: str
+    temperature: float
+    spots: tuple[tuple[Spot, ...], ...]
+
+
+def experiment_table(experiment: Experiment) -> tuple[list[str], list[TableRow]]:
+    """The scenarios, and a row for each pair and temperature."""
+    grid = msgspec.convert(experiment.grid, Grid)
+    done = Count("turns", filter=Q(turns__is_current=True, turns__status=Turn.Status.FINISHED))
+    rows = experiment.conversations.kept().annotate(done=done).order_by("cell")
+    spots: dict[int, list[Spot]] = {}
+    columns = size_of(grid) // grid.iterations
+    for pk, cell, state, reason, turns in rows.values_list("pk", "cell", "state", "reason", "done"):
+        shown = "failed" if reason in (Reason.FAILED, Reason.REFUSED) else state
+        spots.setdefault((cell or 0) % columns, []).append(Spot(pk, shown, turns))
+    scenarios = list(dict.fromkeys(grid.scenarios))
+    table: dict[tuple[str, str, float], dict[str, tuple[Spot, ...]]] = {}
+    for cell_ in islice(cells(grid), columns):
+        row = table.setdefault((cell_.model_a, cell_.model_b, cell_.temperature), {})
+        row[cell_.scenario] = tuple(spots.get(cell_.number, ()))
+    return scenarios, [TableRow(*key, tuple(row[one] for one in scenarios)) for key, row in table.items()]
+
+
+def turns_newest(experiment: Experiment) -> QuerySet[Turn]:
+    """What was said last, newest first."""
+    said = Turn.objects.filter(conversation__experiment=experiment, is_current=True, status=Turn.Status.FINISHED)
+    return said.select_related("model").order_by("-finished_at")[:NEWEST]

@@ -88,3 +88,43 @@ def test_the_pages_are_readable_at_every_size(open_page: Open, person: Person, w
             expect(page.locator(".analysis")).to_contain_text("Rayleigh")
         shot(page, f"conversation-{name}-{width}{'-dark' * dark}")
         checked(page)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])
+def test_an_experiment_is_priced_as_it_is_planned_and_shown_as_it_went(
+    open_page: Open, person: Person, width: int, dark: bool
+) -> None:
+    page = open_page("/conversations/experiments/new/", width=width, dark=dark)
+    while page.locator('[name="models"]:checked').count():
+        page.locator('[name="models"]:checked').first.uncheck()
+    for script in ("steady", "missing-404"):
+        page.locator(f'[name="models"][value="axolotl-{script}"]').check()
+    page.locator("#iterations").fill("2")
+    page.locator("#turns").fill("2")
+    expect(page.locator('[data-of="conversations"]')).to_have_text("24")
+    expect(page.locator('[data-of="turns"]')).to_have_text("48")
+    page.locator("#turns").fill("1000")
+    expect(page.locator("[data-errors]")).to_contain_text("Max turns must be from 1 to 200")
+    open_page.problems.clear()  # type: ignore[attr-defined] # the refused price is logged by the browser
+    page.locator("#turns").fill("2")
+    page.locator("#name").fill("First look")
+    expect(page.locator('[data-of="turns"]')).to_have_text("48")
+    shot(page, f"experiment-new-{width}")
+    checked(page)
+    page.get_by_role("button", name="Start the experiment").click()
+    page.wait_for_url(re.compile("/conversations/experiments/[0-9a-f-]{36}/"))
+    page.get_by_role("button", name="Let it stand still").click()
+    expect(page.get_by_role("button", name="Play what is missing")).to_be_visible()
+    id_ = page.url.rstrip("/").rpartition("/")[2]
+    with pytest.raises(RuntimeError):  # one of the models cannot be reached
+        person.server.manage("experiment_run", "--resume", id_)
+    page.reload()
+    expect(page.locator(".spot.ended")).to_have_count(6)
+    expect(page.locator(".spot.failed")).to_have_count(18)
+    shot(page, f"experiment-{width}{'-dark' * dark}")
+    checked(page)
+    page.locator(".spot.ended").first.click()
+    expect(page.locator(".bubble")).to_have_count(2)
+    page.goto("/conversations/scenarios/")
+    shot(page, f"scenarios-{width}{'-dark' * dark}")
+    checked(page)
