@@ -36,7 +36,7 @@ format: $(DEV_STAMP)  ## bring code and templates into shape
 	@$(BIN)/python -m ruff format .
 	@git ls-files '*.html' | xargs $(BIN)/djade --target-version 5.2
 
-bench: $(DEV_STAMP)  ## the benchmarks: streaming, adapters, limits, ratings, pairing, exports, imports
+bench: $(DEV_STAMP)  ## the benchmarks: streaming, adapters, limits, ratings, pairing, exports, imports, refusals
 	@$(BIN)/python -m benchmarks.streaming
 	@$(BIN)/python -m benchmarks.adapters
 	@$(BIN)/python -m benchmarks.limits
@@ -44,6 +44,7 @@ bench: $(DEV_STAMP)  ## the benchmarks: streaming, adapters, limits, ratings, pa
 	@$(BIN)/python -m benchmarks.pairing
 	@$(BIN)/python -m benchmarks.exports
 	@$(BIN)/python -m benchmarks.imports
+	@$(BIN)/python -m benchmarks.refusals
 
 docs: $(DEV_STAMP)  ## write docs/openapi.yaml anew from the code
 	@$(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml

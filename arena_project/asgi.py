@@ -20,10 +20,14 @@ from arena_project.backpressure import waits_for_reader  # noqa: E402
 from battles.consumers import BattleConsumer  # noqa: E402
 from common.origin import SameOrigin  # noqa: E402
 from common.proxies import TrustedProxies  # noqa: E402
+from conversations.consumers import ConversationConsumer  # noqa: E402
 from providers.live import interrupt_all  # noqa: E402
 
 # Django's types know no ASGI applications in a path.
-websocket_routes: list[Any] = [path("ws/battles/<uuid:battle_id>/", cast(Any, BattleConsumer.as_asgi()))]
+websocket_routes: list[Any] = [
+    path("ws/battles/<uuid:battle_id>/", cast(Any, BattleConsumer.as_asgi())),
+    path("ws/conversations/<uuid:conversation_id>/", cast(Any, ConversationConsumer.as_asgi())),
+]
 
 
 def save_before_shutdown() -> None:

@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "providers",
     "leaderboard",
     "battles",
+    "conversations",
     "arena_project",
 ]
 
@@ -257,7 +258,12 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "ENUM_NAME_OVERRIDES": {"SideLabel": ["a", "b"], "ReactionValue": "battles.models.Reaction.Value"},
+    "ENUM_NAME_OVERRIDES": {
+        "SideLabel": ["a", "b"],
+        "ReactionValue": "battles.models.Reaction.Value",
+        "AgentSide": "conversations.models.Side",
+        "GenerationStatus": "providers.models.GeneratedText.Status",
+    },
 }
 API_REQUESTS_PER_MINUTE = env.int("API_REQUESTS_PER_MINUTE", default=600)
 USER_MONTHLY_BUDGET = env.decimal("USER_MONTHLY_BUDGET", default=None)
@@ -267,6 +273,9 @@ REQUEST_MAX_MB = env.int("REQUEST_MAX_MB", default=64)
 
 # --- Battles ---------------------------------------------------------------------------------------------
 PROMPT_MAX_CHARACTERS = env.int("PROMPT_MAX_CHARACTERS", default=20_000)
+CONVERSATIONS_PER_HOUR = env.int("CONVERSATIONS_PER_HOUR", default=120)
+EXPERIMENT_CONVERSATIONS_MAX = env.int("EXPERIMENT_CONVERSATIONS_MAX", default=10_000)
+CONVERSATION_TURNS_MAX = env.int("CONVERSATION_TURNS_MAX", default=200)
 IMAGE_MAX_MB = env.int("IMAGE_MAX_MB", default=10)
 IMAGES_PER_HOUR = env.int("IMAGES_PER_HOUR", default=240)
 CATEGORY_RULES = env.str("CATEGORY_RULES", default="")

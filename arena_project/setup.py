@@ -17,7 +17,7 @@ from accounts.models import User
 from accounts.services import login_link_issue
 
 Say = Callable[[str], None]
-SEEDS = ("providers_seed", "prompts_seed")  # commands, each safe to run again
+SEEDS = ("providers_seed", "prompts_seed", "scenarios_seed")  # commands, each safe to run again
 
 
 def database_migrate(say: Say) -> bool:
@@ -88,7 +88,10 @@ def leftovers_clear(began_at: datetime) -> None:
     """
     # Late, because they load what the web server loads at the same time on another core.
     from battles.services import responses_sweep
+    from conversations.services import analyses_sweep, conversations_sweep
     from leaderboard.services import snapshots_request
 
     responses_sweep(before=began_at)
+    conversations_sweep(before=began_at)
+    analyses_sweep(before=began_at)
     snapshots_request()

@@ -14,6 +14,7 @@ api_v1: list[URLPattern | URLResolver] = [
     path("", include("accounts.api_urls")),
     path("", include("providers.api_urls")),
     path("", include("battles.api_urls")),
+    path("", include("conversations.api_urls")),
     path("", include("leaderboard.api_urls")),
 ]
 
@@ -21,6 +22,7 @@ urlpatterns = [
     path("", views.welcome, name="welcome"),
     path("", include("battles.urls")),
     path("leaderboard/methodology/", methodology.page, name="methodology"),
+    path("conversations/", include("conversations.urls")),
     path("leaderboard/", include("leaderboard.urls")),
     path("account/usage/", usage.page, name="usage"),
     path("account/", include("accounts.urls")),

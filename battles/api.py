@@ -1,15 +1,14 @@
 """Battles for programs. Everything that the pages can do, and no logic of its own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from typing import Any, TypeVar, cast
+from collections.abc import AsyncIterator
+from typing import Any, cast
 from uuid import UUID
 
-from asgiref.sync import async_to_sync
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -34,21 +33,11 @@ from battles.serializers import (
 )
 from common.api import Pagination
 from common.openapi import Problem
-
-T = TypeVar("T")
+from common.streams import EventStreamRenderer, now
 
 
 def _user(request: Request) -> User:
     return cast(User, request.user)
-
-
-def now(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on the server's own loop and wait for it."""
-
-    async def run() -> T:
-        return await coroutine
-
-    return async_to_sync(run)()
 
 
 def work_check(request: Request, proof: str = "") -> None:
@@ -70,18 +59,6 @@ class PoolsView(APIView):
     def get(self, request: Request) -> Response:
         """The pools that a blind battle may be confined to."""
         return Response(PoolOut(selectors.pools_listed(), many=True).data)
-
-
-class EventStreamRenderer(BaseRenderer):
-    """Lets a client ask for `text/event-stream`; a refusal is still JSON."""
-
-    media_type = "text/event-stream"
-    format = "sse"
-
-    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
-        if renderer_context and "response" in renderer_context:
-            renderer_context["response"].headers["Content-Type"] = "application/json"
-        return JSONRenderer().render(data)
 
 
 class BattlesView(Idempotent, APIView):

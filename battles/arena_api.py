@@ -17,9 +17,10 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from battles import arena, generation, services
-from battles.api import now, work_check
+from battles.api import work_check
 from battles.serializers import TurnIn
 from common.openapi import Problem
+from common.streams import now
 from leaderboard.statistics.suggesting import STRATEGIES
 
 PAIRS_MAX = 100

@@ -8,7 +8,9 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions, parsers
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.pagination import PageNumberPagination
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from common.errors import NotAllowed, NotFound, TooMany, TourneyError
@@ -131,3 +133,13 @@ class JSONParser(parsers.JSONParser):
             return super().parse(stream, media_type, dict(parser_context or {}))
         except RecursionError as error:
             raise exceptions.ParseError("The JSON is nested too deeply.") from error
+
+
+class FormatIsOurs(BaseContentNegotiation):
+    """`?format=` names a file format here, not one of DRF's renderers."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        return next((p for p in parsers if (request.content_type or "").startswith(p.media_type)), None)
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type

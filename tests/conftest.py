@@ -13,6 +13,7 @@ from django.utils import translation
 from rest_framework.test import APIClient
 
 from tests import factories
+from tests.embedded import embedded_server  # noqa: F401 # a fixture
 from tests.fakes.upstream import Upstream
 from tests.line import Line
 from tests.live import Person

@@ -21,6 +21,7 @@ from django.contrib.sessions.backends.db import SessionStore  # noqa: E402
 from accounts.models import Scope, User  # noqa: E402
 from accounts.services import apikey_issue  # noqa: E402
 from battles.services import prompts_seed  # noqa: E402
+from conversations.services import scenarios_seed  # noqa: E402
 from providers.keys import endpoint_key_set  # noqa: E402
 from providers.models import Endpoint, LanguageModel  # noqa: E402
 from tests.fakes.scripts import SCRIPTS  # noqa: E402
@@ -45,6 +46,7 @@ def main(upstream_url: str, accounts: int) -> None:
         "axolotl-narrow", "Narrow axolotl", NARROW_SCRIPTS, base_url=upstream_url, max_streams=1, first_token_timeout=60
     )
     prompts_seed()
+    scenarios_seed()
     people = [_account(f"person{number}", is_staff=number == 0) for number in range(accounts)]
     print(json.dumps({"cookie_name": settings.SESSION_COOKIE_NAME, "accounts": people}))
 

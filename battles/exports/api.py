@@ -7,7 +7,6 @@ from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
-from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -22,6 +21,7 @@ from battles.exports.selection import RANKINGS, SHAPES, SOURCES, Selection
 from battles.exports.work import export_request
 from battles.models import Category
 from common.audit import Deed, note
+from common.api import FormatIsOurs
 from common.database import in_database_thread
 
 
@@ -52,16 +52,6 @@ class ExportIn(serializers.Serializer[Any]):
     )
     gzip = serializers.BooleanField(default=False)
     mine = serializers.BooleanField(default=False, help_text="Administrators: only your own votes.")
-
-
-class FormatIsOurs(BaseContentNegotiation):
-    """`?format=` names a file format here, not one of DRF's renderers."""
-
-    def select_parser(self, request: Request, parsers: Any) -> Any:
-        return next((p for p in parsers if (request.content_type or "").startswith(p.media_type)), None)
-
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
-        return renderers[0], renderers[0].media_type
 
 
 def selection_of(data: dict[str, Any], user: User) -> tuple[Selection, dict[str, Any]]:

@@ -203,6 +203,19 @@ class Once:
 
 
 @dataclass(frozen=True)
+class NoSchema:
+    """Refuses to be held to a schema; without one it answers within a fence, as many models do."""
+
+    text: str
+
+    async def play(self, call: Call) -> None:
+        if "response_format" in call.request.sampling:
+            await Failure("400 Bad Request", "knows no response_format").play(call)
+        else:
+            await Answer(f"Here it is:\n\n```json\n{self.text}\n```\n").play(call)
+
+
+@dataclass(frozen=True)
 class Raw:
     """A body as it is, with status 200."""
 
@@ -273,6 +286,11 @@ KEEPALIVE = (
     b'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\r\n\r\ndata: [DONE]\r\n\r\n'
 )
 
+READING = """{"summary": "They talk about the sky.", "topics": ["sky", "light"], "led": "b", "led_why": "B asks more.",
+"agreements": ["The sky is blue."], "conflicts": [], "tone_a": "Dry.", "tone_b": "Warm.", "role_confusion":
+[{"turn": 2, "what": "B offers to assist."}], "repetition": "Little.", "moments": [{"turn": 1, "what": "A begins."}],
+"rubric": "Both were kind."}"""
+
 HELD = Held()
 
 SCRIPTS: dict[str, Script] = {
@@ -308,6 +326,8 @@ SCRIPTS: dict[str, Script] = {
     "silent": Silent(),
     "echo": Echo(),
     "eyes": Eyes(),
+    "reader": Answer(READING),
+    "no-schema": NoSchema(READING),
     "held": HELD,
     "held-too": HELD,
 }

@@ -1,0 +1,50 @@
+/* What models read in a conversation, side by side, and the form that asks one. */
+import { ApiError, post } from "./api.js";
+import { fill } from "./figures.js";
+import { Written } from "./written.js";
+
+export class Analyses {
+  constructor(form, list, template, { id, words, onAct }) {
+    Object.assign(this, { form, list, template, words: { ...words, thinking: words.reading } });
+    this.shown = new Map();
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const button = form.querySelector("button");
+      this.error("");
+      button.disabled = true;
+      try {
+        onAct(await post(`conversations/${id}/analysis/`, Object.fromEntries(new FormData(form))));
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        this.error(error.message);
+      }
+      button.disabled = false;
+    });
+  }
+
+  error(message) {
+    const errors = this.form.querySelector("[data-errors]");
+    errors.textContent = message;
+    errors.hidden = !message;
+  }
+
+  render({ analyses }) {
+    for (const analysis of analyses) {
+      const { element, written } = this.shown.get(analysis.id) ?? this.add(analysis);
+      element.querySelector("[data-name]").textContent = analysis.model_name;
+      element.querySelector("[data-number]").textContent = fill(this.words.read, { number: analysis.turns_read });
+      const problem = element.querySelector("[data-problem]");
+      problem.textContent = analysis.problem;
+      problem.hidden = !analysis.problem;
+      written.render(analysis);
+    }
+  }
+
+  add(analysis) {
+    const element = this.template.content.firstElementChild.cloneNode(true);
+    const shown = { element, written: new Written(element, this.words) };
+    this.list.prepend(element);
+    this.shown.set(analysis.id, shown);
+    return shown;
+  }
+}

@@ -1,0 +1,87 @@
+/* The form of an experiment: says at once what the plan means, and starts it. */
+import { ApiError, post } from "./api.js";
+import { dollars, whole } from "./figures.js";
+
+const WAIT_MS = 250;
+const form = document.getElementById("new-experiment");
+const figures = form.querySelector("[data-figures]");
+const errors = form.querySelector("[data-errors]");
+const send = form.querySelector('[type="submit"]');
+let timer = 0;
+let asked = 0;
+
+const number = (given, name) => (given.get(name) === "" ? null : Number(given.get(name)));
+
+function grid() {
+  const given = new FormData(form);
+  return {
+    name: given.get("name").trim(),
+    models: given.getAll("models"),
+    pairs: given.get("pairs"),
+    self_pairs: given.has("self_pairs"),
+    scenarios: given.getAll("scenarios"),
+    iterations: number(given, "iterations"),
+    turns: number(given, "turns"),
+    temperatures: given.get("temperatures").split(",").filter((part) => part.trim()).map(Number),
+    max_tokens: number(given, "max_tokens"),
+    seed: number(given, "seed"),
+    stops_on_goodbye: given.has("stops_on_goodbye"),
+    stops_on_repetition: given.has("stops_on_repetition"),
+  };
+}
+
+function duration(seconds) {
+  if (seconds < 90) return `${whole(seconds)} s`;
+  return seconds < 5400 ? `${whole(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+function show(estimate) {
+  for (const figure of figures.querySelectorAll("[data-of]")) {
+    const value = estimate?.[figure.dataset.of];
+    const words = { cost: (cost) => dollars(cost), seconds: duration }[figure.dataset.of] ?? whole;
+    if (!estimate) figure.textContent = "—";
+    else figure.textContent = value === null ? figures.dataset.free : words(value);
+  }
+}
+
+function say(message) {
+  errors.textContent = message;
+  errors.hidden = !message;
+}
+
+async function price() {
+  const mine = (asked += 1);
+  const given = grid();
+  try {
+    const { estimate } = await post("experiments/", { ...given, name: given.name || "—", dry_run: true });
+    if (mine !== asked) return;
+    say("");
+    show(estimate);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (mine !== asked) return;
+    say(error.message);
+    show(null);
+  }
+}
+
+form.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(price, WAIT_MS);
+});
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  send.disabled = true;
+  try {
+    const { id } = await post("experiments/", grid());
+    location.assign(`/conversations/experiments/${id}/`);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    say(error.message);
+    send.disabled = false;
+  }
+});
+
+addEventListener("pageshow", () => { send.disabled = false; });
+price();
