@@ -1,5 +1,7 @@
 """People and keys in the admin. A key's secret is nowhere, so it cannot be shown."""
 
+from typing import Any, cast
+
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as BaseUserAdmin
 from django.db.models import QuerySet
@@ -7,19 +9,34 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from accounts import services
-from accounts.models import ApiKey, IdempotentRequest, User
-from common.admin import ReadOnly
+from accounts.models import ApiKey, AuditEntry, IdempotentRequest, User
+from common.admin import Audited, ReadOnly
+from common.audit import Deed, note
+
+ROLES = ("is_staff", "is_superuser", "is_active")
 
 
 @admin.register(User)
-class UserAdmin(BaseUserAdmin):
+class UserAdmin(Audited, BaseUserAdmin):
     list_display = ["username", "email", "is_staff", "is_active", "shares_data", "last_login", "date_joined"]
     list_filter = ["is_staff", "is_superuser", "is_active", "shares_data"]
     fieldsets = [*(BaseUserAdmin.fieldsets or ()), (_("Data"), {"fields": ["shares_data", "monthly_budget"]})]
 
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Roles are kept with what they were, and not only by name."""
+        user = form.instance
+        groups = set(user.groups.values_list("name", flat=True))
+        super().save_related(request, form, formsets, change)
+        changes = {name: [form.initial.get(name), getattr(user, name)] for name in ROLES if name in form.changed_data}
+        now = set(user.groups.values_list("name", flat=True))
+        if now != groups:
+            changes["groups"] = [sorted(groups), sorted(now)]
+        if changes:
+            note(Deed(actor_id=request.user.pk, action="roles_change", subject=user.username, detail=changes))
+
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(admin.ModelAdmin):
+class ApiKeyAdmin(Audited, admin.ModelAdmin):
     list_display = ["prefix", "name", "user", "scopes", "created_at", "last_used_at", "expires_at", "revoked_at"]
     list_filter = [("revoked_at", admin.EmptyFieldListFilter), "created_at"]
     list_select_related = ["user"]
@@ -37,7 +54,7 @@ class ApiKeyAdmin(admin.ModelAdmin):
     @admin.action(description=_("Revoke the selected keys"), permissions=["delete"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         for key in keys.select_related("user"):
-            services.apikey_revoke(user=key.user, apikey_id=key.pk)
+            services.apikey_revoke(user=key.user, apikey_id=key.pk, actor=cast(User, request.user))
         self.message_user(request, _("The keys are revoked."), messages.SUCCESS)
 
 
@@ -47,3 +64,12 @@ class IdempotentRequestAdmin(ReadOnly, admin.ModelAdmin):
     list_filter = ["status", "created_at"]
     list_select_related = ["user"]
     search_fields = ["key", "user__username"]
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ["created_at", "actor", "action", "subject", "detail"]
+    list_filter = ["action", "created_at"]
+    list_select_related = ["actor"]
+    search_fields = ["subject", "action", "actor__username"]
+    date_hierarchy = "created_at"

@@ -3,7 +3,7 @@
 from typing import cast
 from uuid import UUID
 
-from django.http import FileResponse
+from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.generics import ListAPIView
@@ -15,6 +15,7 @@ from accounts import jobs, selectors
 from accounts.models import Job, Scope, User
 from accounts.serializers import JobOut
 from common.api import Pagination
+from common.downloads import file_download
 
 
 class JobsView(ListAPIView[Job]):
@@ -54,12 +55,7 @@ class JobFileView(APIView):
     required_scopes = Scope.READ
 
     @extend_schema(operation_id="jobs_file", responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
-    def get(self, request: Request, job_id: UUID) -> FileResponse:
+    def get(self, request: Request, job_id: UUID) -> StreamingHttpResponse:
         """What it made."""
         job = selectors.job_with_file(cast(User, request.user), job_id)
-        return FileResponse(
-            job.file.open("rb"),
-            as_attachment=True,
-            filename=job.result["file"],
-            content_type="application/octet-stream",
-        )
+        return file_download(job.file.open("rb"), name=job.result["file"], media_type="application/octet-stream")

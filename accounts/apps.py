@@ -6,4 +6,10 @@ class AccountsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from accounts import openapi  # noqa: F401 - registers itself
+        from django.db.models.signals import post_migrate
+
+        from accounts import audit, openapi, sessions  # noqa: F401 - the last two register themselves
+        from common.audit import kept_by
+
+        kept_by(audit.deeds_keep)
+        post_migrate.connect(audit.log_protect, sender=self)

@@ -32,6 +32,15 @@ class StillUnderWay(Conflict):
     message = "The first request with this Idempotency-Key is still under way. Try again in a moment."
 
 
+class AuditIsFinal(NotAllowed):
+    message = "The audit log is only ever added to."
+
+
+class ReasonMissing(TourneyError):
+    code = "reason_missing"
+    message = "Please say why; the reason is kept in the audit log."
+
+
 class JobNotFound(NotFound):
     message = "There is no such job among yours."
 

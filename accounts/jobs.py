@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from accounts.errors import JobNotFound, JobOver
 from accounts.models import Job, User
+from common.audit import Deed, note
 from common.errors import TourneyError
 
 log = logging.getLogger(__name__)
@@ -82,6 +83,8 @@ def job_create(
     if file is not None:
         job.file.save(file.name or kind, file, save=False)
     job.save()
+    detail = {"job": str(job.pk), "title": job.title, "file": file.name if file is not None else ""}
+    note(Deed(actor_id=owner.pk, action=kind, subject=str(job.parameters.get("board", "")), detail=detail))
     transaction.on_commit(lambda: _enqueue(job))
     return job
 

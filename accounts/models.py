@@ -1,6 +1,7 @@
 """Who asks: people, the keys of their programs, their long work, and the log of what was done."""
 
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
@@ -8,6 +9,8 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+from accounts.errors import AuditIsFinal
 
 
 class User(AbstractUser):
@@ -26,6 +29,10 @@ class User(AbstractUser):
         validators=[MinValueValidator(0)],
         help_text=_("US dollars a calendar month for models with a price. Empty: the setting USER_MONTHLY_BUDGET."),
     )
+    flagged_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text=_("Since when this person's votes do not count.")
+    )
+    flag_reason = models.CharField(max_length=200, blank=True, editable=False)
 
 
 class Scope(models.TextChoices):
@@ -142,6 +149,16 @@ class Job(models.Model):
         return round((self.total - self.done) / rate)
 
 
+class AuditQuerySet(models.QuerySet["AuditEntry"]):
+    """Refuses what the database would refuse, too: see `audit`."""
+
+    def update(self, **kwargs: Any) -> int:
+        raise AuditIsFinal
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        raise AuditIsFinal
+
+
 class AuditEntry(models.Model):
     """One thing that somebody did which others may want to know of. Only ever added."""
 
@@ -153,9 +170,19 @@ class AuditEntry(models.Model):
     detail = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = AuditQuerySet.as_manager()
+
     class Meta:
         ordering = ["-id"]
         verbose_name_plural = _("audit log")
 
     def __str__(self) -> str:
         return f"{self.action} {self.subject}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if not self._state.adding:
+            raise AuditIsFinal
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        raise AuditIsFinal

@@ -12,10 +12,11 @@ from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
-from accounts.errors import KeyNotFound, LinkExpired, ScopeNotGrantable
+from accounts.errors import KeyNotFound, LinkExpired, ReasonMissing, ScopeNotGrantable
 from accounts.links import login_links
 from accounts.models import ApiKey, Scope, User
 from accounts.selectors import KEY_START, digest_of
+from common.audit import Deed, note
 
 LAST_USE_WRITTEN_EVERY = timedelta(minutes=1)
 PREFIX_BYTES = 4
@@ -24,10 +25,16 @@ SECRET_BYTES = 32
 
 @transaction.atomic
 def apikey_issue(
-    *, user: User, name: str, scopes: Collection[str], expires_at: datetime | None = None
+    *,
+    user: User,
+    name: str,
+    scopes: Collection[str],
+    expires_at: datetime | None = None,
+    actor: User | None = None,
 ) -> tuple[ApiKey, str]:
     """Make a key and return it with its text `tny_<prefix>_<secret>`, which is known now and never again.
 
+    `actor` is who made it, the person of the key themselves where nobody else is named.
     Raises ScopeNotGrantable for no scope, an unknown one, or admin for somebody who is not staff.
     """
     wanted = set(scopes)
@@ -43,14 +50,20 @@ def apikey_issue(
         scopes=[scope for scope in Scope.values if scope in wanted],
         expires_at=expires_at,
     )
+    detail = {"name": name, "of": user.username, "scopes": key.scopes}
+    note(Deed(actor_id=(actor or user).pk, action="apikey_issue", subject=prefix, detail=detail))
     return key, f"{KEY_START}_{prefix}_{secret}"
 
 
-def apikey_revoke(*, user: User, apikey_id: int) -> None:
+@transaction.atomic
+def apikey_revoke(*, user: User, apikey_id: int, actor: User | None = None) -> None:
     """End one of the person's own keys for good. Raises KeyNotFound for any other; twice is once."""
-    if not ApiKey.objects.filter(user=user, pk=apikey_id).exists():
+    key = ApiKey.objects.filter(user=user, pk=apikey_id).first()
+    if key is None:
         raise KeyNotFound()
-    ApiKey.objects.filter(user=user, pk=apikey_id, revoked_at__isnull=True).update(revoked_at=timezone.now())
+    if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=timezone.now()):
+        detail = {"name": key.name, "of": user.username}
+        note(Deed(actor_id=(actor or user).pk, action="apikey_revoke", subject=key.prefix, detail=detail))
 
 
 def apikey_used(*, apikey: ApiKey) -> None:
@@ -68,7 +81,35 @@ def user_make(*, name: str, is_staff: bool = False) -> User:
     user.set_unusable_password()
     user.full_clean()
     user.save()
+    if is_staff:
+        note(Deed(actor_id=None, action="roles_change", subject=name, detail={"is_staff": [False, True]}))
     return user
+
+
+@transaction.atomic
+def user_flag(*, user: User, reason: str, actor: User | None) -> None:
+    """Mark a person whose votes shall not count. What follows for the votes is for the app that has them.
+
+    Raises ReasonMissing.
+    """
+    reason = reason.strip()[: User._meta.get_field("flag_reason").max_length]
+    if not reason:
+        raise ReasonMissing
+    User.objects.filter(pk=user.pk, flagged_at=None).update(flagged_at=timezone.now())
+    User.objects.filter(pk=user.pk).update(flag_reason=reason)
+    note(
+        Deed(actor_id=actor.pk if actor else None, action="user_flag", subject=user.username, detail={"reason": reason})
+    )
+
+
+@transaction.atomic
+def user_unflag(*, user: User, reason: str, actor: User | None) -> None:
+    """Take the mark back. Raises ReasonMissing."""
+    if not reason.strip():
+        raise ReasonMissing
+    if User.objects.filter(pk=user.pk).exclude(flagged_at=None).update(flagged_at=None, flag_reason=""):
+        detail = {"reason": reason.strip()}
+        note(Deed(actor_id=actor.pk if actor else None, action="user_unflag", subject=user.username, detail=detail))
 
 
 def user_share(*, user: User, shares_data: bool) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-from functools import partial
 from typing import Any, cast
 
 from django.core.asgi import get_asgi_application
@@ -16,6 +15,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 from django.urls import path  # noqa: E402
 
+from arena_project.backpressure import waits_for_reader  # noqa: E402
 from battles.consumers import BattleConsumer  # noqa: E402
 from common.origin import SameOrigin  # noqa: E402
 from providers.live import interrupt_all  # noqa: E402
@@ -38,20 +38,21 @@ def save_before_shutdown() -> None:
     cast(Any, reactor).addSystemEventTrigger("before", "shutdown", save)
 
 
-def leave_forms_to_django() -> None:
-    """Twisted, below daphne, would parse every form too: whole, in memory, and on the event loop, where a file of 10 MB
-    can stop all answers for seconds. It has a switch, which daphne does not hand on."""
+def bound_requests() -> None:
+    """Under daphne. Behind another server, that one has limits of its own."""
     protocol = sys.modules.get("daphne.http_protocol")
     if protocol is not None:
-        cast(Any, protocol).WebRequest = partial(cast(Any, protocol).WebRequest, parsePOSTFormSubmission=False)
+        from arena_project.web_request import BoundedRequest
+
+        cast(Any, protocol).WebRequest = BoundedRequest
 
 
 save_before_shutdown()
-leave_forms_to_django()
+bound_requests()
 
 application = ProtocolTypeRouter(
     {
-        "http": django_application,
+        "http": waits_for_reader(django_application),
         "websocket": AllowedHostsOriginValidator(SameOrigin(AuthMiddlewareStack(URLRouter(websocket_routes)))),
     }
 )

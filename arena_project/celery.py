@@ -18,3 +18,4 @@ def _pick_up_jobs(**kwargs: Any) -> None:
     should have been cleaned up."""
     app.send_task("jobs_sweep", countdown=35)
     app.send_task("images_purge", countdown=60)
+    app.send_task("flags_sweep", countdown=50)

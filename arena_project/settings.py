@@ -91,6 +91,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            "libraries": {"charts": "common.templatetags.charts"},
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -254,12 +255,27 @@ API_REQUESTS_PER_MINUTE = env.int("API_REQUESTS_PER_MINUTE", default=600)
 USER_MONTHLY_BUDGET = env.decimal("USER_MONTHLY_BUDGET", default=None)
 REDRAW_FAILED_SIDES = env.bool("REDRAW_FAILED_SIDES", default=True)
 BATTLES_PER_HOUR = env.int("BATTLES_PER_HOUR", default=120)
+REQUEST_MAX_MB = env.int("REQUEST_MAX_MB", default=64)
 
 # --- Battles ---------------------------------------------------------------------------------------------
 PROMPT_MAX_CHARACTERS = env.int("PROMPT_MAX_CHARACTERS", default=20_000)
 IMAGE_MAX_MB = env.int("IMAGE_MAX_MB", default=10)
 IMAGES_PER_HOUR = env.int("IMAGES_PER_HOUR", default=240)
+VOTE_REASONS = env.list("VOTE_REASONS", default=["correct", "helpful", "clear", "instructions", "style", "harmless"])
+
+# --- Votes that do not count: see docs/integrity.md ------------------------------------------------------
+VOTE_LEAST_SECONDS = env.float("VOTE_LEAST_SECONDS", default=1.0)
+VOTE_WORDS_PER_MINUTE = env.int("VOTE_WORDS_PER_MINUTE", default=1500)
+VOTES_PER_MINUTE = env.int("VOTES_PER_MINUTE", default=10)
+VOTES_PER_HOUR = env.int("VOTES_PER_HOUR", default=120)
 SNAPSHOT_DELAY = timedelta(seconds=env.float("SNAPSHOT_DELAY_SECONDS", default=2.0))
+PAIRING = env.str("PAIRING", default="active")
+if PAIRING not in ("uniform", "weighted", "active"):
+    raise ImproperlyConfigured("PAIRING must be uniform, weighted or active")
+PAIRING_BOOST = env.float("PAIRING_BOOST", default=3.0)
+PAIRING_BOOST_VOTES = env.int("PAIRING_BOOST_VOTES", default=50)
+if not 1 <= PAIRING_BOOST <= 100:
+    raise ImproperlyConfigured("PAIRING_BOOST must be from 1 to 100")
 
 # --- The embedded engine ---------------------------------------------------------------------------------
 EMBEDDED_ENGINE = env.bool("EMBEDDED_ENGINE", default=True)

@@ -88,7 +88,7 @@ def leftovers_clear(began_at: datetime) -> None:
     """
     # Late, because they load what the web server loads at the same time on another core.
     from battles.services import responses_sweep
-    from leaderboard.services import snapshot_request
+    from leaderboard.services import snapshots_request
 
     responses_sweep(before=began_at)
-    snapshot_request()
+    snapshots_request()

@@ -2,8 +2,11 @@
 
 from django.contrib import admin
 
-from battles.models import Battle, Preference, Prompt, PromptSet, Reaction, Redraw, Response, Side, Turn
-from common.admin import ReadOnly
+from battles.integrity_admin import PreferenceAdmin, VoterAdmin
+from battles.models import Battle, Prompt, PromptSet, Reaction, Redraw, Response, Side, Turn
+from common.admin import Audited, ReadOnly
+
+__all__ = ["PreferenceAdmin", "VoterAdmin"]
 
 
 class PromptInline(admin.TabularInline):
@@ -12,7 +15,7 @@ class PromptInline(admin.TabularInline):
 
 
 @admin.register(PromptSet)
-class PromptSetAdmin(admin.ModelAdmin):
+class PromptSetAdmin(Audited, admin.ModelAdmin):
     list_display = ["name", "slug", "is_suggested"]
     prepopulated_fields = {"slug": ["name"]}
     inlines = [PromptInline]
@@ -30,8 +33,15 @@ class TurnInline(ReadOnly, admin.TabularInline):
 
 @admin.register(Battle)
 class BattleAdmin(ReadOnly, admin.ModelAdmin):
-    list_display = ["id", "owner", "mode", "category", "created_at", "revealed_at", "deleted_at"]
-    list_filter = ["mode", "category", "created_at"]
+    list_display = ["id", "owner", "mode", "category", "language", "created_at", "revealed_at", "deleted_at"]
+    list_filter = [
+        "mode",
+        "preferences__exclusion",
+        "category",
+        "category_source",
+        ("language", admin.AllValuesFieldListFilter),
+        "created_at",
+    ]
     search_fields = ["id", "owner__username"]
     list_select_related = ["owner"]
     date_hierarchy = "created_at"
@@ -57,14 +67,6 @@ class ResponseAdmin(ReadOnly, admin.ModelAdmin):
     @admin.display(description="model", ordering="side__model__name")
     def written_by(self, response: Response) -> str:
         return response.side.model.name
-
-
-@admin.register(Preference)
-class PreferenceAdmin(ReadOnly, admin.ModelAdmin):
-    list_display = ["battle", "voter", "choice", "winner", "turns", "created_at"]
-    list_filter = ["choice", "created_at"]
-    list_select_related = ["battle", "voter", "winner"]
-    search_fields = ["battle__id", "voter__username"]
 
 
 @admin.register(Reaction)

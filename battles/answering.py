@@ -1,7 +1,7 @@
 """Turns and their answers: ask, ask anew, and keep what the generations report. Called through the services."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -27,6 +27,7 @@ from providers.services import budget_check, generation_note, models_try
 
 # A response that was stored a moment ago may not have reached its generation yet.
 ORPHAN_AFTER = timedelta(seconds=3)
+GENERATION = [field.name for field in fields(GenerationRecord)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +127,13 @@ def _refuse_while_answering(responses: Iterable[Response]) -> None:
 
 @transaction.atomic
 def response_save(*, response_id: UUID, record: GenerationRecord) -> None:
-    """Store how far a generation is, or how it ended."""
-    Response.objects.filter(pk=response_id).update(**asdict(record))
-    if record.status not in Response.LIVE:
-        asked = Response.objects.filter(pk=response_id).values_list("model_id", "turn__battle__owner_id").first()
-        if asked:
-            generation_note(model_id=asked[0], user_id=asked[1], record=record)
+    """Store how far a generation is, or how it ended. Its end is added up once, whoever stores it and how often."""
+    rows = Response.objects.filter(pk=response_id)
+    was_live = rows.select_for_update().filter(status__in=Response.LIVE).values_list("pk").first()
+    rows.update(**asdict(record))
+    if was_live and record.status not in Response.LIVE:
+        for model_id, user_id in rows.values_list("model_id", "turn__battle__owner_id"):
+            generation_note(model_id=model_id, user_id=user_id, record=record)
     if record.status in (Response.Status.FAILED, Response.Status.INTERRUPTED):
         _earlier_attempts_stand([response_id])
 
@@ -151,7 +153,7 @@ def responses_sweep(*, responses: Iterable[Response] | None = None, before: date
     """Mark responses that nobody writes any more as interrupted, with the text that was saved; return how many.
 
     Without `responses`: all that are stored as live. Those begun after `before` are spared; by default that is a
-    moment ago, since they may not have reached their generation yet.
+    moment ago, since they may not have reached their generation yet. What they took by then is added up.
     """
     if responses is None:
         responses = Response.objects.filter(status__in=Response.LIVE)
@@ -160,8 +162,14 @@ def responses_sweep(*, responses: Iterable[Response] | None = None, before: date
     orphans = ids - live.alive(ids)
     if not orphans:
         return 0
-    count = Response.objects.filter(pk__in=orphans, status__in=Response.LIVE).update(
-        status=Response.Status.INTERRUPTED, finished_at=timezone.now()
+    lost = Response.objects.select_for_update().filter(pk__in=orphans, status__in=Response.LIVE)
+    now, rows = timezone.now(), list(lost.values(*GENERATION, "pk", "model_id", "turn__battle__owner_id"))
+    Response.objects.filter(pk__in=[row["pk"] for row in rows]).update(
+        status=Response.Status.INTERRUPTED, finished_at=now
     )
+    for row in rows:
+        saved = {name: row[name] for name in GENERATION} | {"status": Response.Status.INTERRUPTED, "finished_at": now}
+        record = GenerationRecord(**saved)
+        generation_note(model_id=row["model_id"], user_id=row["turn__battle__owner_id"], record=record)
     _earlier_attempts_stand(orphans)
-    return count
+    return len(rows)

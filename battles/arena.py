@@ -7,13 +7,13 @@ from uuid import UUID
 
 from accounts.models import User
 from battles import blinding, selectors, services
-from battles.ballots import judged_texts
 from battles.errors import ChoiceInvalid
-from battles.expansion import pairs_of
+from battles.exports.export import Export
+from battles.exports.selection import Selection
 from battles.models import Battle, Preference
 from common.errors import NotFound
-from leaderboard.models import Rating
-from leaderboard.selectors import leaderboard_latest, ratings_now
+from leaderboard.selectors import ratings_now
+from leaderboard.shown import shown
 from leaderboard.statistics.suggesting import Strategy, suggest
 from leaderboard.statistics.types import Z95
 from providers.models import LanguageModel
@@ -63,8 +63,7 @@ def run_judged(*, owner: User, battle_id: UUID | None, prompt: str, winner: str,
 
 def leaderboard_shown() -> list[dict[str, Any]]:
     """The rows of the leaderboard, best first."""
-    snapshot = leaderboard_latest()
-    ratings: list[Rating] = list(snapshot.ratings.all()) if snapshot else []
+    ratings = [standing.rating for standing in shown({}).standings]
     return [
         {
             "label": rating.model.slug,
@@ -79,30 +78,9 @@ def leaderboard_shown() -> list[dict[str, Any]]:
 
 
 def dpo_pairs(*, owner: User) -> list[dict[str, str]]:
-    """One pair for each winner and loser of the person's own judged runs of one turn, where both wrote something."""
-    battles = selectors.judged_runs(owner=owner)
-    return [pair for battle in battles for pair in _pairs_of(battle)]
-
-
-def _pairs_of(battle: Battle) -> list[dict[str, str]]:
-    preference = battle.preferences.all()[0]
-    texts = judged_texts(battle, preference.turns)
-    prompt = battle.turns.all()[0].prompt
-    pairs = pairs_of(
-        choice=preference.choice,
-        winner=preference.winner.label if preference.winner else "",
-        ranking=preference.ranking,
-        answered=[side.label for side in battle.sides.all() if side.label in texts],
-    )
-    return [
-        {
-            "prompt": prompt,
-            "chosen": texts[pair.first if pair.outcome == "a" else pair.second],
-            "rejected": texts[pair.second if pair.outcome == "a" else pair.first],
-        }
-        for pair in pairs
-        if pair.outcome in ("a", "b")
-    ]
+    """The person's own preferences as plain pairs of one turn, by the rules of `exports/dpo/`."""
+    export = Export(kind="dpo", format="jsonl", selection=Selection(owner_id=owner.pk))
+    return [{name: row[name] for name in ("prompt", "chosen", "rejected")} for row in export.each()]
 
 
 def pairs_suggested(*, k: int, strategy: Strategy, rng: Random) -> list[dict[str, str]]:

@@ -153,7 +153,7 @@ class ArenaExportView(APIView):
 
     @extend_schema(operation_id="arena_export_dpo", responses=ArenaExportOut)
     def get(self, request: Request) -> Response:
-        """Your own preferences as DPO pairs, one for each winner and loser. `exports/dpo/` streams large ones."""
+        """Your own preferences as DPO pairs, each once and by the rules of `exports/dpo/`, which streams large ones."""
         pairs = arena.dpo_pairs(owner=cast(User, request.user))
         return Response({"count": len(pairs), "pairs": pairs})
 

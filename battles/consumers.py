@@ -10,10 +10,12 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.utils.translation import gettext as _
 
 from accounts.models import User
+from accounts.sessions import group_of_session, session_lives
 from battles import events, generation, services
 from battles.feed import BattleFeed
 from battles.notices import group_of, viewers_tell
 from battles.selectors import battle_whole
+from common.aio import spawn
 from common.database import in_database_thread
 from common.errors import NotFound, TooMany, TourneyError
 from common.limits import TokenBucket
@@ -22,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 FRAMES_AT_ONCE = 20
 FRAMES_A_SECOND = 5.0
+# Logging out is said at once; how else a session ends (it expires, the password changes) is looked up.
+SESSION_CHECK_SECONDS = 60.0
 CLOSE_LOGGED_OUT = 4401
 CLOSE_NOT_YOURS = 4404
 
@@ -31,33 +35,40 @@ class BattleConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         self.user = cast(User, self.scope["user"])
+        self.session_key: str = self.scope["session"].session_key or ""
         self.battle_id: UUID = self.scope["url_route"]["kwargs"]["battle_id"]
         self.bucket = TokenBucket(capacity=FRAMES_AT_ONCE, rate=FRAMES_A_SECOND)
         self.outbox: asyncio.Queue[events.ServerFrame] = asyncio.Queue()
         self.sender: asyncio.Task[None] | None = None
+        self.watch: asyncio.Task[None] | None = None
         self.feed = BattleFeed(battle_id=self.battle_id, viewer=self.user, send=self.put)
         # Accepted first, so that the page learns why it is closed: a browser hides the reason of a refused handshake.
         await self.accept()
         if not self.scope["user"] or self.scope["user"].is_anonymous:
             await self.close(code=CLOSE_LOGGED_OUT)
             return
-        await self.channel_layer.group_add(group_of(self.battle_id), self.channel_name)
+        for group in self._groups():
+            await self.channel_layer.group_add(group, self.channel_name)
         try:
             await self.feed.open()
         except NotFound:
             await self.close(code=CLOSE_NOT_YOURS)
             return
         self.sender = asyncio.create_task(self._send_all())
+        self.watch = spawn(self._watch_session())
 
     async def dispatch(self, message: Any) -> None:
         """Without closing the database connection first, as Channels would: see `in_database_thread`."""
         await getattr(self, get_handler_name(message))(message)
 
     async def disconnect(self, code: int) -> None:
-        if self.sender:
-            self.sender.cancel()
+        for task in (self.sender, self.watch):
+            if task:
+                task.cancel()
         await self.feed.close()
-        await self.channel_layer.group_discard(group_of(self.battle_id), self.channel_name)
+        if self.user.is_authenticated:
+            for group in self._groups():
+                await self.channel_layer.group_discard(group, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self.sender is None:  # being closed: this battle is not this person's
@@ -80,6 +91,23 @@ class BattleConsumer(AsyncWebsocketConsumer):
             await self.feed.open()
         except NotFound:
             await self.close(code=CLOSE_NOT_YOURS)
+
+    async def session_over(self, message: dict[str, Any]) -> None:
+        """The person has logged out."""
+        await self.close(code=CLOSE_LOGGED_OUT)
+
+    async def _watch_session(self) -> None:
+        is_alive = True
+        while is_alive:
+            await asyncio.sleep(SESSION_CHECK_SECONDS)
+            try:
+                is_alive = await in_database_thread(session_lives)(session_key=self.session_key, user_id=self.user.pk)
+            except Exception:  # the next look may find the database again
+                logger.exception("A session could not be looked up")
+        await self.close(code=CLOSE_LOGGED_OUT)
+
+    def _groups(self) -> tuple[str, str]:
+        return group_of(self.battle_id), group_of_session(self.session_key)
 
     def put(self, frame: events.ServerFrame) -> None:
         self.outbox.put_nowait(frame)

@@ -3,6 +3,11 @@
 from common.errors import Conflict, NotAllowed, TourneyError
 
 
+class ReasonUnknown(TourneyError):
+    code = "reason_unknown"
+    message = "Unknown reason."
+
+
 class PromptInvalid(TourneyError):
     code = "prompt_invalid"
     message = "Please write a prompt."

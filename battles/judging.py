@@ -15,13 +15,14 @@ from battles.ballots import SOURCE, comparisons_of, judged_texts
 from battles.errors import AlreadyVoted, ChoiceInvalid, NotVotable, TooLate
 from battles.expansion import Ranking, RankingInvalid, ranking_clean
 from battles.integrity import exclusion_of
-from battles.models import Battle, Exclusion, Preference, Reaction, Response
+from battles.models import Battle, Preference, Reaction, Response
 from battles.prompts import text_clean
+from battles.reasons import reasons_check
 from common.errors import NotFound, TourneyError
+from leaderboard.exclusions import Exclusion
 from leaderboard.models import Comparison
 from leaderboard.services import comparisons_exclude, comparisons_record
 
-REASONS = ("correct", "helpful", "clear", "instructions", "style", "harmless")
 COMMENT_MAX_CHARACTERS = 2_000
 WITHDRAW_WITHIN = timedelta(seconds=15)
 
@@ -39,11 +40,11 @@ def preference_record(
     """Store a person's vote, reveal the battle, and push what follows for each pair down to the leaderboard.
 
     `choice` is the label of the best side, `tie` or `both_bad`; or there is a `ranking` of labels, best first, equal
-    ones together. Raises NotFound, AlreadyVoted, NotVotable, ChoiceInvalid, TourneyError.
+    ones together. Raises NotFound, AlreadyVoted, NotVotable, ChoiceInvalid, ReasonUnknown,
+    TourneyError.
     """
     comment = text_clean(comment, limit=COMMENT_MAX_CHARACTERS, what="comment")
-    if unknown := set(reasons) - set(REASONS):
-        raise TourneyError(f"Unknown reason: {', '.join(sorted(unknown))}. Known are: {', '.join(REASONS)}.")
+    given_reasons = reasons_check(reasons)
     battle = battle_locked(battle_id=battle_id, owner=voter)
     sides = {side.label: side for side in battle.sides.all()}
     if battle.preferences.all():
@@ -65,9 +66,9 @@ def preference_record(
                 turns=len(battle.turns.all()),
                 decided_ms=_decided_ms(battle, now),
                 exclusion=exclusion_of(
-                    battle=battle, voter_id=voter.pk, texts=judged_texts(battle, len(battle.turns.all()))
+                    battle=battle, voter=voter, texts=judged_texts(battle, len(battle.turns.all())), now=now
                 ),
-                reasons=sorted(set(reasons)),
+                reasons=given_reasons,
                 comment=comment,
             )
     except IntegrityError:

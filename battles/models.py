@@ -6,11 +6,13 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import User
+from leaderboard.exclusions import Exclusion
 from providers.models import GeneratedText, LanguageModel
 
 
 class Category(models.TextChoices):
-    """What a prompt is about: the eight of MT-bench, and the rest."""
+    """What a prompt is about: the eight of MT-bench, translation, and the rest."""
 
     GENERAL = "general", _("General")
     WRITING = "writing", _("Writing")
@@ -21,6 +23,16 @@ class Category(models.TextChoices):
     EXTRACTION = "extraction", _("Extraction")
     STEM = "stem", _("Science")
     HUMANITIES = "humanities", _("Humanities")
+    TRANSLATION = "translation", _("Translation")
+
+
+class LabelSource(models.TextChoices):
+    """Who said what a prompt is about, or in which language it is. An administrator's word is never overwritten."""
+
+    AUTHOR = "author", _("Its author")
+    RULE = "rule", _("A rule")
+    JUDGE = "judge", _("A judge model")
+    ADMIN = "admin", _("An administrator")
 
 
 class PromptSet(models.Model):
@@ -76,9 +88,21 @@ class Battle(models.Model):
     mode = models.CharField(max_length=8, choices=Mode.choices, default=Mode.BLIND)
     is_blind = models.BooleanField(default=True, help_text=_("Whether the models are hidden until the vote."))
     category = models.CharField(max_length=16, choices=Category.choices, default=Category.GENERAL)
+    category_source = models.CharField(
+        max_length=8, choices=LabelSource.choices, blank=True, help_text=_("Empty: nobody has looked yet.")
+    )
     language = models.CharField(max_length=16, blank=True, help_text=_("Of the first prompt, for example en."))
+    language_source = models.CharField(max_length=8, choices=LabelSource.choices, blank=True)
     system_prompt = models.TextField(blank=True)
     pool = models.JSONField(default=list, blank=True, help_text=_("Slugs that were drawn from; empty for all."))
+    propensity = models.FloatField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_(
+            "The chance with which just these models were drawn; empty where it is not known, as after a redraw."
+        ),
+    )
     share_token = models.CharField(max_length=32, unique=True, null=True, blank=True, editable=False)
     shared_turns = models.PositiveIntegerField(default=0, editable=False, help_text=_("How many the link shows."))
     created_at = models.DateTimeField(auto_now_add=True)
@@ -194,16 +218,6 @@ class Response(GeneratedText):
         return f"{self.turn_id} {self.side_id} attempt {self.attempt}"
 
 
-class Exclusion(models.TextChoices):
-    """Why a vote does not count."""
-
-    NAMED_ITSELF = "named_itself", _("A model said who it is")
-    ASKED_IDENTITY = "asked_identity", _("The prompt asked who it is")
-    DUPLICATE = "duplicate", _("The same models on the same prompt, by the same person")
-    WITHDRAWN = "withdrawn", _("Taken back")
-    ADMIN = "admin", _("Left out by an administrator")
-
-
 class Preference(models.Model):
     """What a person said about a battle: the best side, a ranking of several, a tie, or both bad. What follows from
     it for each pair is in the leaderboard's comparisons, and can be made anew from here."""
@@ -231,6 +245,9 @@ class Preference(models.Model):
         choices=Exclusion.choices,
         help_text=_("Why it does not count; empty if it does. The voter is not told."),
     )
+    is_reviewed = models.BooleanField(
+        default=False, help_text=_("An administrator has decided whether it counts; no rule changes that.")
+    )
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     reasons = models.JSONField(default=list, blank=True)
     comment = models.TextField(blank=True)
@@ -238,6 +255,7 @@ class Preference(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
+        indexes = [models.Index(fields=["voter", "created_at"], name="preference_pace")]
         constraints = [
             models.UniqueConstraint(fields=["battle", "voter"], name="preference_once_a_voter_and_battle"),
             models.CheckConstraint(
@@ -268,3 +286,12 @@ class Reaction(models.Model):
 
     def __str__(self) -> str:
         return f"{self.response_id}: {self.value}"
+
+
+class Voter(User):
+    """A person, as the admin's list of voters shows them."""
+
+    class Meta:
+        proxy = True
+        ordering = ["username"]
+        verbose_name = _("voter")

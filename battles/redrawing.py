@@ -12,7 +12,8 @@ from battles.answering import battle_locked
 from battles.models import Battle, Redraw, Response, Side
 from battles.requests import Request, request_for
 from common.errors import NotFound
-from leaderboard.statistics.matchmaking import draw
+from leaderboard.matchmaking import join
+from leaderboard.pairing import pairing_scores
 from providers.adapters.base import ErrorKind, ProviderError
 from providers.live import GenerationRecord
 from providers.models import LanguageModel
@@ -39,7 +40,7 @@ def side_redraw(*, response_id: UUID, error: ProviderError) -> Request | None:
     if not battle.is_blind or battle.revealed_at or response.turn.number > 1 or response.attempt > 1:
         return None
     side = next(side for side in battle.sides.all() if side.pk == response.side_id)
-    model = _another(battle)
+    model = _another(battle, side)
     if model is None or side.redraws.count() >= REDRAWS_MAX:
         return None
     models_try(models=[model])
@@ -48,13 +49,15 @@ def side_redraw(*, response_id: UUID, error: ProviderError) -> Request | None:
     _note_failure(response, error)
     Side.objects.filter(pk=side.pk).update(model=model)
     Response.objects.filter(pk=response.pk).update(model=model)
+    Battle.objects.filter(pk=battle.pk).update(propensity=None)
     side.model = response.model = model
     response.side = side
     return request_for(battle=battle, turns=list(battle.turns.all()), response=response)
 
 
-def _another(battle: Battle) -> LanguageModel | None:
-    """A model that is not and was not in this battle, drawn as the first ones were."""
+def _another(battle: Battle, failed: Side) -> LanguageModel | None:
+    """A model that is not and was not in this battle, drawn as the first ones were, to
+    stand beside those that stay."""
     sides = battle.sides.all()
     had = {side.model_id for side in sides} | set(
         Redraw.objects.filter(side__battle=battle).values_list("model_id", flat=True)
@@ -64,11 +67,12 @@ def _another(battle: Battle) -> LanguageModel | None:
         pool = pool.filter(slug__in=battle.pool)
     if any(turn.images.all() for turn in battle.turns.all()):
         pool = pool.filter(sees_images=True)
-    models = list(pool)
-    weights = [1.0 if battle.pool else model.sampling_weight for model in models]
-    if not any(weight > 0 for weight in weights):
-        return None
-    return models[draw(weights, 1, SystemRandom())[0]]
+    beside = [side.model for side in sides if side != failed]
+    models = [*beside, *pool]
+    weights = [1.0] * len(beside) + [1.0 if battle.pool else model.sampling_weight for model in pool]
+    scores = pairing_scores(models, weights)
+    chosen = join(scores, range(len(beside)), SystemRandom())
+    return None if chosen is None else models[chosen]
 
 
 def _note_failure(response: Response, error: ProviderError) -> None:

@@ -78,14 +78,6 @@ def battles_of(*, owner: User, query: str = "") -> QuerySet[Battle]:
     )
 
 
-def judged_runs(*, owner: User) -> QuerySet[Battle]:
-    """A person's line-ups that were judged after one turn and not taken back, whole, oldest first."""
-    runs = Battle.objects.kept().filter(
-        owner=owner, mode=Battle.Mode.LINEUP, preferences__turns=1, preferences__withdrawn_at=None
-    )
-    return _whole(runs, None).order_by("created_at")
-
-
 def suggestions(*, rng: random.Random | None = None) -> list[Prompt]:
     """A few prompts to start with, drawn anew each time."""
     prompts = list(Prompt.objects.filter(prompt_set__is_suggested=True))

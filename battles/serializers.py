@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from battles.models import Battle, Category, Reaction, Response
-from battles.services import COMMENT_MAX_CHARACTERS, IMAGES_A_TURN, LABELS, REASONS, SYSTEM_MAX_CHARACTERS
+from battles.services import COMMENT_MAX_CHARACTERS, IMAGES_A_TURN, LABELS, SYSTEM_MAX_CHARACTERS
 
 RANK = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
@@ -90,7 +90,12 @@ class PreferenceIn(serializers.Serializer[Any]):
         max_length=len(LABELS),
         help_text="Labels, best first; equal ones in a list of their own. Who is left out is not judged.",
     )
-    reasons = serializers.ListField(child=serializers.ChoiceField(choices=list(REASONS)), default=list)
+    reasons = serializers.ListField(
+        child=serializers.CharField(max_length=32),
+        default=list,
+        max_length=20,
+        help_text="Some of the reasons that this arena offers: correct, helpful, clear, instructions, style, harmless.",
+    )
     comment = serializers.CharField(default="", allow_blank=True, max_length=COMMENT_MAX_CHARACTERS)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

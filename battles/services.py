@@ -18,20 +18,32 @@ from battles.answering import BegunTurn, response_regenerate, response_save, res
 from battles.ballots import comparisons_rebuild
 from battles.contenders import LABELS, contenders_of
 from battles.errors import NotRevealed
+from battles.excluding import (
+    flagged_votes_apply,
+    flags_sweep,
+    preferences_count,
+    preferences_exclude,
+    voter_flag,
+    voter_unflag,
+)
 from battles.images import IMAGES_A_TURN, image_add, image_bytes_max, image_remove, images_check, images_purge
-from battles.judging import COMMENT_MAX_CHARACTERS, REASONS, preference_record, preference_withdraw, reaction_set
+from battles.judging import COMMENT_MAX_CHARACTERS, preference_record, preference_withdraw, reaction_set
 from battles.models import Battle, Category, Prompt, PromptSet, Side
 from battles.prompts import prompt_clean, text_clean
 from battles.redrawing import side_redraw
 from battles.starters import STARTERS
+from common.audit import Deed, note
 from common.errors import NotFound, TourneyError
 
 __all__ = [
-    "COMMENT_MAX_CHARACTERS", "IMAGES_A_TURN", "LABELS", "REASONS", "SYSTEM_MAX_CHARACTERS",
+    "COMMENT_MAX_CHARACTERS", "IMAGES_A_TURN", "LABELS", "SYSTEM_MAX_CHARACTERS",
     "BegunTurn", "battle_create", "battle_delete", "battle_restore", "battle_share", "battle_start",
-    "comparisons_rebuild", "image_add", "image_bytes_max", "image_remove",
-    "images_purge", "preference_record", "preference_withdraw", "prompts_seed", "reaction_set",
+    "comparisons_rebuild", "flagged_votes_apply", "flags_sweep", "image_add",
+    "image_bytes_max", "image_remove",
+    "images_purge", "preference_record", "preference_withdraw", "preferences_count", "preferences_exclude",
+    "prompts_seed", "reaction_set",
     "response_regenerate", "response_save", "responses_sweep", "side_redraw", "turn_begin",
+    "voter_flag", "voter_unflag",
 ]  # fmt: skip
 
 SYSTEM_MAX_CHARACTERS = 4_000
@@ -48,12 +60,13 @@ def battle_create(
     is_blind: bool | None = None,
     count: int | None = None,
     with_images: bool = False,
+    characters: int = 0,
 ) -> Battle:
     """Make a battle without a turn; of who stands where see `contenders_of`.
 
     `models` are slugs: the contenders of a named battle or line-up, or the pool that a blind one draws from (all, where
     empty). `is_blind` and `count` are for line-ups: whether names are hidden until the vote, and how many are drawn.
-    `with_images`: draw only models that can look at images.
+    `with_images` and `characters`: draw only models that can look at images, and hold a prompt of this length.
     Raises TooFewModels, ModelsInvalid, PromptInvalid.
     """
     if category not in Category.values or mode not in Battle.Mode.values:
@@ -62,7 +75,15 @@ def battle_create(
     if mode != Battle.Mode.LINEUP or is_blind is None:
         is_blind = mode == Battle.Mode.BLIND
     models = list(dict.fromkeys(models)) if mode == Battle.Mode.LINEUP else models
-    contenders = contenders_of(mode=mode, is_blind=is_blind, slugs=models, count=count, with_images=with_images)
+    contenders = contenders_of(
+        owner=owner,
+        mode=mode,
+        is_blind=is_blind,
+        slugs=models,
+        count=count,
+        with_images=with_images,
+        characters=characters + len(system_prompt),
+    )
     battle = Battle.objects.create(
         owner=owner,
         mode=mode,
@@ -70,9 +91,10 @@ def battle_create(
         category=category,
         system_prompt=system_prompt,
         pool=sorted(models) if is_blind else [],
+        propensity=contenders.propensity,
     )
     Side.objects.bulk_create(
-        Side(battle=battle, model=model, label=label) for label, model in zip(LABELS, contenders, strict=False)
+        Side(battle=battle, model=model, label=label) for label, model in zip(LABELS, contenders.models, strict=False)
     )
     return battle
 
@@ -83,7 +105,7 @@ def battle_start(*, owner: User, prompt: str, images: Sequence[UUID] = (), **fie
     `turn_begin` raise."""
     prompt_clean(prompt, limit=settings.PROMPT_MAX_CHARACTERS)
     images_check(images)
-    battle = battle_create(owner=owner, with_images=bool(images), **fields)
+    battle = battle_create(owner=owner, with_images=bool(images), characters=len(prompt), **fields)
     return turn_begin(battle_id=battle.id, owner=owner, prompt=prompt, images=images)
 
 
@@ -102,16 +124,20 @@ def battle_share(*, battle_id: UUID, owner: User) -> Battle:
     return battle
 
 
+@transaction.atomic
 def battle_delete(*, battle_id: UUID, owner: User) -> None:
     """Take a battle out of its owner's history and close its share link; its vote still counts. Raises NotFound."""
     if not Battle.objects.kept().filter(pk=battle_id, owner=owner).update(deleted_at=timezone.now()):
         raise NotFound
+    note(Deed(actor_id=owner.pk, action="battle_delete", subject=str(battle_id)))
 
 
+@transaction.atomic
 def battle_restore(*, battle_id: UUID, owner: User) -> None:
     """Undo `battle_delete`. Raises NotFound."""
     if not Battle.objects.filter(pk=battle_id, owner=owner, deleted_at__isnull=False).update(deleted_at=None):
         raise NotFound
+    note(Deed(actor_id=owner.pk, action="battle_restore", subject=str(battle_id)))
 
 
 @transaction.atomic

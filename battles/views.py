@@ -16,7 +16,7 @@ from accounts.models import User
 from battles import selectors, services, state
 from battles.feed import battle_now
 from battles.models import Category
-from battles.services import REASONS
+from battles.reasons import reasons_offered
 from common.errors import NotFound
 from providers.models import LanguageModel
 from providers.usage import budget_of
@@ -81,7 +81,7 @@ def detail(request: HttpRequest, battle_id: UUID) -> HttpResponse:
         "battle": battle,
         "state": state.battle_state(battle, views),
         "categories": Category.choices,
-        "reasons": REASONS,
+        "reasons": reasons_offered(),
         "limits": _limits(),
         "budget": budget_of(cast(User, request.user).pk),
     }

@@ -18,7 +18,10 @@ from django.db import connection, transaction  # noqa: E402
 from accounts.models import User  # noqa: E402
 from benchmarks.ratings import NEW_VOTES  # noqa: E402
 from leaderboard import rebuild  # noqa: E402
-from leaderboard.models import Comparison  # noqa: E402
+from leaderboard.boards import WHOLE  # noqa: E402
+from leaderboard.evidence import read_circumstances, read_evidence  # noqa: E402
+from leaderboard.extras import extras_of  # noqa: E402
+from leaderboard.models import MAIN, Board, Comparison, Snapshot  # noqa: E402
 from leaderboard.statistics import bradley_terry  # noqa: E402
 from leaderboard.statistics.types import Integers  # noqa: E402
 from providers.models import Endpoint, LanguageModel  # noqa: E402
@@ -26,8 +29,8 @@ from providers.models import Endpoint, LanguageModel  # noqa: E402
 PEOPLE = 1000
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 COLUMNS = (
-    "model_a_id, model_b_id, outcome, source_kind, source_id, voter_id, is_blind, category, language, weight,"
-    " exclusion, created_at"
+    "model_a_id, model_b_id, outcome, source_kind, source_id, voter_id, judge, board, mode, is_blind, category,"
+    " language, weight, exclusion, created_at"
 )
 OUTCOMES = [str(outcome) for outcome in (Comparison.Outcome.A, Comparison.Outcome.B, Comparison.Outcome.TIE)]
 
@@ -36,15 +39,30 @@ def measure(first: Integers, second: Integers, outcome: Integers, models: int) -
     """Seconds by step."""
     call_command("migrate", verbosity=0)
     seconds = {"filling": timed(lambda: fill(first, second, outcome, models))[0]}
-    seconds["GROUP BY, and reading it"], evidence = timed(rebuild.read_evidence)
-    seconds["fit"], _ = timed(lambda: bradley_terry.fit(evidence.counts))
-    seconds["Elo, all games read and played"], _ = timed(lambda: rebuild.play(evidence, None))
-    seconds["people and times"], _ = timed(rebuild.read_circumstances)
-    seconds["whole rebuild, first one: all Elo games played"], _ = timed(rebuild.snapshot_rebuild)
+    board = Board.objects.get(slug=MAIN)
+    seconds["GROUP BY, and reading it"], found = timed(lambda: read_evidence(board))
+    evidence = found[WHOLE]
+    seconds["fit"], fitted = timed(lambda: bradley_terry.fit(evidence.counts))
+    seconds["Elo, all games read and played"], _ = timed(lambda: rebuild.play(board, WHOLE, evidence, None))
+    seconds["people and times"], _ = timed(lambda: read_circumstances(board, WHOLE))
+    seconds["other methods, history, neighbours"], _ = timed(
+        lambda: extras_of(board, WHOLE, evidence, fitted, None, None)
+    )
+    seconds["whole rebuild, first one: all Elo games played"] = rebuilt()
     votes_add(first[:NEW_VOTES], second[:NEW_VOTES], outcome[:NEW_VOTES], after=len(first))
-    seconds[f"whole rebuild after {NEW_VOTES:,} votes: Elo carried on"], _ = timed(rebuild.snapshot_rebuild)
+    seconds[f"whole rebuild after {NEW_VOTES:,} votes: Elo carried on"] = rebuilt()
     connection.close()
     return seconds
+
+
+def rebuilt() -> float:
+    """Seconds of all snapshots of all boards, less what their extras took: those are not made each time."""
+    seconds, made = timed(rebuild.boards_rebuild)
+    return float(seconds - sum(snapshot.extras["seconds"] for snapshot in made if is_fresh(snapshot)))
+
+
+def is_fresh(snapshot: Snapshot) -> bool:
+    return bool(snapshot.extras["watermark"][0] == snapshot.comparisons)
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, Any]:
@@ -84,7 +102,10 @@ def votes_add(first: Integers, second: Integers, outcome: Integers, *, after: in
         for number, (a, b, kind) in enumerate(columns, start=after):
             at = (BEGINNING + timedelta(seconds=number)).strftime("%Y-%m-%d %H:%M:%S")
             person = people[number % len(people)]
-            yield ids[a], ids[b], OUTCOMES[kind], "bench", f"{number:09}", person, True, "general", "en", 1.0, "", at
+            yield (
+                ids[a], ids[b], OUTCOMES[kind], "battle", f"{number:09}", person, "", "", "blind", True, "", "", 1.0,
+                "", at,
+            )  # fmt: skip
 
     table = Comparison._meta.db_table
     with transaction.atomic(), connection.cursor() as cursor:
@@ -92,5 +113,5 @@ def votes_add(first: Integers, second: Integers, outcome: Integers, *, after: in
             text = io.StringIO("".join("\t".join(map(str, row)) + "\n" for row in rows()))
             cursor.copy_expert(f"COPY {table} ({COLUMNS}) FROM STDIN", text)
         else:
-            marks = ", ".join(["%s"] * 12)
+            marks = ", ".join(["%s"] * 15)
             cursor.executemany(f"INSERT INTO {table} ({COLUMNS}) VALUES ({marks})", list(rows()))

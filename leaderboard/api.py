@@ -1,21 +1,34 @@
 """The leaderboard for programs. Answers from the newest snapshot."""
 
-from typing import Any
+from typing import Any, cast
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from accounts.models import Scope
+from accounts.models import Scope, User
 from leaderboard import selectors
-from leaderboard.models import Snapshot
+from leaderboard.models import Board, Snapshot
 from leaderboard.rebuild import PARAMETERS
-from leaderboard.serializers import LeaderboardIn, LeaderboardOut, MatrixOut, RatedModelOut
-from leaderboard.table import COLUMNS, in_order
+from leaderboard.serializers import (
+    BoardOut,
+    BoardsOut,
+    HistoryOut,
+    LeaderboardIn,
+    LeaderboardOut,
+    MatrixOut,
+    RatedModelOut,
+    SegmentIn,
+)
+from leaderboard.shown import BOOTSTRAP, Shown, shown
 
-# Which column of the table puts the rows in a method's order.
-ORDERS = {"bradley_terry": "rank", "elo": "elo", "win_rate": "win_rate"}
+
+def _asked(request: Request, shape: type[Serializer[Any]], **more: Any) -> Shown:
+    given = shape(data=request.query_params)
+    given.is_valid(raise_exception=True)
+    return shown(given.validated_data, is_staff=cast(User, request.user).is_staff, **more)
 
 
 class LeaderboardView(APIView):
@@ -24,35 +37,85 @@ class LeaderboardView(APIView):
     @extend_schema(operation_id="leaderboard", parameters=[LeaderboardIn], responses=LeaderboardOut)
     def get(self, request: Request) -> Response:
         """The ratings of all models with their 95% intervals, best first."""
-        asked = LeaderboardIn(data=request.query_params)
-        asked.is_valid(raise_exception=True)
-        method = asked.validated_data["method"]
-        snapshot = selectors.leaderboard_latest()
-        column = COLUMNS[ORDERS[method]]
-        ratings = in_order(snapshot.ratings.all(), column, descending=column.descending) if snapshot else []
-        whole = snapshot or Snapshot(comparisons=0, voters=0, code_version="")
-        answer = {
-            "parameters": PARAMETERS | whole.parameters | {"method": method},
-            "comparisons": whole.comparisons,
-            "voters": whole.voters,
-            "first_at": whole.first_at,
-            "last_at": whole.last_at,
-            "computed_at": whole.computed_at,
-            "code_version": whole.code_version,
-            "is_regularised": whole.fit.get("is_regularised", False),
-            "pending": selectors.pending_count(snapshot),
-            "results": ratings,
-        }
-        return Response(LeaderboardOut(answer).data)  # type: ignore[arg-type] # a snapshot and what surrounds it
+        return Response(leaderboard_out(_asked(request, LeaderboardIn)))
+
+
+class MyLeaderboardView(APIView):
+    required_scopes = Scope.READ
+
+    @extend_schema(operation_id="leaderboard_mine", responses=LeaderboardOut)
+    def get(self, request: Request) -> Response:
+        """Your own votes alone, smoothed by what everybody thinks: few votes move a model little."""
+        return Response(leaderboard_out(shown({}, person_id=cast(User, request.user).pk)))
+
+
+def leaderboard_out(asked: Shown) -> dict[str, Any]:
+    """In the shape of LeaderboardOut."""
+    whole = asked.snapshot or Snapshot(comparisons=0, voters=0, code_version="")
+    answer = {
+        "parameters": PARAMETERS
+        | whole.parameters
+        | {
+            "board": asked.board.slug,
+            "category": asked.segment.category,
+            "language": asked.segment.language,
+            "method": asked.method.key,
+            "style_control": asked.is_style_controlled,
+            "interval_method": BOOTSTRAP if asked.is_bootstrapped else "sandwich",
+        },
+        "comparisons": whole.comparisons,
+        "voters": whole.voters,
+        "first_at": whole.first_at,
+        "last_at": whole.last_at,
+        "computed_at": whole.computed_at,
+        "code_version": whole.code_version,
+        "is_regularised": whole.fit.get("is_regularised", False),
+        "pending": asked.pending,
+        "results": asked.standings,
+    }
+    return LeaderboardOut(answer).data  # type: ignore[arg-type] # a snapshot and what surrounds it
+
+
+class BoardsView(APIView):
+    required_scopes = Scope.READ
+
+    @extend_schema(operation_id="leaderboard_boards", responses=BoardsOut)
+    def get(self, request: Request) -> Response:
+        """The boards that you may see, with the categories and languages that have a leaderboard."""
+        boards = selectors.boards_listed(is_staff=cast(User, request.user).is_staff)
+        return Response({"boards": [board_out(board) for board in boards]})
+
+
+def board_out(board: Board) -> dict[str, Any]:
+    segments = selectors.segments_of(board)
+    found: Any = board
+    found.categories = [segment.category for segment in segments if segment.category]
+    found.languages = [segment.language for segment in segments if segment.language]
+    return dict(BoardOut(found).data)
+
+
+class HistoryView(APIView):
+    required_scopes = Scope.READ
+
+    @extend_schema(operation_id="leaderboard_history", parameters=[SegmentIn], responses=HistoryOut)
+    def get(self, request: Request) -> Response:
+        """How the ratings and the votes came to be."""
+        asked = _asked(request, SegmentIn)
+        history = asked.snapshot.extras.get("history") if asked.snapshot else None
+        slugs = {str(row.rating.model_id): row.rating.model.slug for row in asked.standings}
+        found = history or {"unit": "day", "times": [], "votes": [], "ratings": {}}
+        ratings = {slugs[key]: line for key, line in found["ratings"].items() if key in slugs}
+        return Response(found | {"ratings": ratings})
 
 
 class MatrixView(APIView):
     required_scopes = Scope.READ
 
-    @extend_schema(operation_id="leaderboard_matrix", responses=MatrixOut)
+    @extend_schema(operation_id="leaderboard_matrix", parameters=[SegmentIn], responses=MatrixOut)
     def get(self, request: Request) -> Response:
         """Who beat whom how often: every pair of models that met."""
-        snapshot, models = selectors.pairs_latest()
+        asked = _asked(request, SegmentIn)
+        snapshot, models = selectors.pairs_latest(asked.board, asked.segment)
         # 200 models are 19,900 pairs: plain dictionaries, for a serializer would take a second over them.
         pairs = [
             pair_out(models[first].slug, models[second].slug, *numbers)

@@ -1,13 +1,17 @@
 """What callers of the leaderboard may catch."""
 
-from common.errors import TourneyError
+from common.errors import NotFound, TourneyError
 
 
-class NotSupportedYet(TourneyError):
-    """A parameter that the contract names and this version cannot serve; `fields` says which."""
+class BoardMissing(NotFound):
+    message = "There is no such board."
 
-    code = "not_supported"
-    message = "This is not possible yet."
+
+class MethodMissing(TourneyError):
+    """The snapshot does not hold what was asked for: the votes do not allow it, or it is still being computed."""
+
+    code = "method_missing"
+    message = "These votes do not allow this method yet. Rankings need line-ups, style control needs answers' texts."
 
 
 class ComparisonInvalid(TourneyError):

@@ -6,6 +6,8 @@ from django.utils.translation import gettext_lazy as _
 
 from providers.models import LanguageModel
 
+MAIN = "main"
+
 
 class Board(models.Model):
     """A saved filter over the comparisons, with a leaderboard of its own. What is empty filters nothing.
@@ -58,11 +60,6 @@ class ComparisonQuerySet(models.QuerySet["Comparison"]):
         """Those that ratings are made of."""
         return self.filter(exclusion="")
 
-    def rating(self) -> "ComparisonQuerySet":
-        """Those that count and were made blind: a name that is seen is judged with the answer."""
-        # IN, because SQLite cannot look up a bare boolean in an index, and would then sort for the GROUP BY.
-        return self.counted().filter(is_blind__in=[True])
-
 
 class Comparison(models.Model):
     """One judgement on two models: the one fact table of all ratings. Narrow and indexed, so that a leaderboard is
@@ -114,12 +111,25 @@ class Comparison(models.Model):
         indexes = [
             # Covers the GROUP BY of a rebuild: it is answered from the index alone.
             models.Index(
-                fields=["exclusion", "is_blind", "model_a", "model_b", "outcome", "weight", "id"],
+                fields=[
+                    "exclusion",
+                    "is_blind",
+                    "source_kind",
+                    "model_a",
+                    "model_b",
+                    "outcome",
+                    "category",
+                    "language",
+                    "mode",
+                    "board",
+                    "weight",
+                    "id",
+                ],
                 name="comparison_counts",
             ),
             # How many people, since when and until when: each answered from an index alone, too.
-            models.Index(fields=["exclusion", "is_blind", "voter"], name="comparison_voters"),
-            models.Index(fields=["exclusion", "is_blind", "created_at"], name="comparison_times"),
+            models.Index(fields=["exclusion", "is_blind", "source_kind", "voter"], name="comparison_voters"),
+            models.Index(fields=["exclusion", "is_blind", "source_kind", "created_at"], name="comparison_times"),
         ]
 
     def __str__(self) -> str:
@@ -127,14 +137,25 @@ class Comparison(models.Model):
 
 
 class Snapshot(models.Model):
-    """A computed leaderboard with everything that is needed to compute it again."""
+    """A computed leaderboard with everything that is needed to compute it again: of a board, of one category or one
+    language of it, or of one person's votes on it."""
 
+    board = models.ForeignKey(Board, on_delete=models.CASCADE, related_name="snapshots")
+    category = models.CharField(max_length=32, blank=True)
+    language = models.CharField(max_length=16, blank=True)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
     parameters = models.JSONField(default=dict, help_text=_("What was asked of the statistics."))
     fit = models.JSONField(default=dict, help_text=_("How the fit went: solver, iterations, likelihood."))
     pairs = models.JSONField(
         default=list,
         help_text=_("Pairs as [model, model, wins, wins, ties, both bad]; in the newest snapshot only."),
     )
+    extras = models.JSONField(
+        default=dict, help_text=_("Other methods, history and effects; in the newest snapshot only.")
+    )
+    left_out = models.JSONField(default=dict, help_text=_("Comparisons that do not count, by the reason."))
     comparisons = models.PositiveIntegerField(help_text=_("Comparisons used, both bad included."))
     voters = models.PositiveIntegerField()
     first_at = models.DateTimeField(null=True)
@@ -150,6 +171,7 @@ class Snapshot(models.Model):
     class Meta:
         ordering = ["-id"]
         get_latest_by = "id"
+        indexes = [models.Index(fields=["board", "person", "category", "language", "id"], name="snapshot_newest")]
 
     def __str__(self) -> str:
         return f"Snapshot {self.pk}: {self.comparisons} comparisons"
@@ -166,13 +188,22 @@ class Rating(models.Model):
     rating = models.FloatField(null=True)
     rating_lower = models.FloatField(null=True)
     rating_upper = models.FloatField(null=True)
-    elo = models.FloatField()
+    tier = models.PositiveIntegerField(null=True, help_text=_("1 the best; models of one are not told apart."))
+    group = models.IntegerField(
+        default=0, help_text=_("Models are compared within their group only; 0 is the one that is rated, -1 none.")
+    )
+    is_one_sided = models.BooleanField(
+        default=False, help_text=_("Only won, or only lost: finite by a weak prior alone.")
+    )
+    elo = models.FloatField(null=True, help_text=_("Null in a person's own ranking."))
     wins = models.PositiveIntegerField()
     losses = models.PositiveIntegerField()
     ties = models.PositiveIntegerField()
     both_bad = models.PositiveIntegerField()
     comparisons = models.PositiveIntegerField()
     win_rate = models.FloatField(null=True)
+    win_rate_lower = models.FloatField(null=True)
+    win_rate_upper = models.FloatField(null=True)
 
     class Meta:
         ordering = ["rank", "model_id"]
@@ -199,3 +230,16 @@ class Rating(models.Model):
     @property
     def both_bad_percent(self) -> float | None:
         return None if self.both_bad_rate is None else 100 * self.both_bad_rate
+
+
+class Pairing(models.Model):
+    """How useful the next vote on each pair of models would be, by the votes so far. There is one row, made anew with
+    the leaderboard and read whole by each draw."""
+
+    model_ids = models.JSONField(default=list, help_text=_("Ids of the n models that may be drawn."))
+    votes = models.JSONField(default=list, help_text=_("How many comparisons each of them has."))
+    scores = models.BinaryField(default=bytes, help_text=_("Scores of the pairs: n times n little-endian float32."))
+    computed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"Pairing of {len(self.model_ids)} models"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.db.models.functions import TruncDate
 
 from leaderboard.models import Rating, Snapshot
@@ -28,7 +28,7 @@ def snapshot_save(
         # One at a time. There may be no row yet that could be locked; SQLite's transactions are one at a time anyway.
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-    newest = Snapshot.objects.defer("pairs").order_by("-id").first()
+    newest = siblings_of(snapshot).defer("pairs", "extras").order_by("-id").first()
     if newest is not None and newest != previous:
         has_fewer = newest.comparisons < snapshot.comparisons or newest.last_comparison_id < snapshot.last_comparison_id
         if not (is_last_attempt and has_fewer):
@@ -39,12 +39,24 @@ def snapshot_save(
     return True
 
 
+def siblings_of(snapshot: Snapshot) -> QuerySet[Snapshot]:
+    """All snapshots of the same segment, or of the same person."""
+    return Snapshot.objects.filter(
+        board=snapshot.board, category=snapshot.category, language=snapshot.language, person=snapshot.person
+    )
+
+
 def snapshots_prune(*, newest: Snapshot) -> None:
-    """Keep the last `SNAPSHOTS_KEPT` and the last of every earlier day; the table of pairs only in the newest."""
-    Snapshot.objects.filter(pk__lt=newest.pk).exclude(pairs=[]).update(pairs=[])
-    kept = Snapshot.objects.order_by("-id").values_list("pk", flat=True)[SNAPSHOTS_KEPT - 1 : SNAPSHOTS_KEPT].first()
+    """Keep the last `SNAPSHOTS_KEPT` and the last of every earlier day, of a person only the newest; the table of pairs
+    and the extras only in the newest."""
+    siblings = siblings_of(newest)
+    if newest.person_id:
+        siblings.filter(pk__lt=newest.pk).delete()
+        return
+    siblings.filter(pk__lt=newest.pk).exclude(pairs=[], extras={}).update(pairs=[], extras={})
+    kept = siblings.order_by("-id").values_list("pk", flat=True)[SNAPSHOTS_KEPT - 1 : SNAPSHOTS_KEPT].first()
     if kept is None:
         return
-    older = Snapshot.objects.filter(pk__lt=kept).order_by()
+    older = siblings.filter(pk__lt=kept).order_by()
     last_of_days = older.annotate(day=TruncDate("computed_at")).values("day").annotate(pk_last=Max("pk"))
     older.exclude(pk__in=[row["pk_last"] for row in last_of_days]).delete()

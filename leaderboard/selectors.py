@@ -3,14 +3,16 @@
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from django.db.models import F, Prefetch
+from django.db.models import F, Prefetch, QuerySet
 
-from leaderboard.models import Comparison, Rating, Snapshot
+from leaderboard.boards import WHOLE, Segment, comparisons_of
+from leaderboard.models import MAIN, Board, Rating, Snapshot
 from providers.models import LanguageModel
 
 
-def leaderboard_latest() -> Snapshot | None:
-    """The newest snapshot with `ratings.all()` and their models fetched, in two queries; without the table of pairs.
+def leaderboard_latest(board: Board, segment: Segment = WHOLE, *, person_id: int | None = None) -> Snapshot | None:
+    """The newest snapshot of a segment, or of a person's votes on a board, with `ratings.all()` and their models
+    fetched, in two queries; without the table of pairs.
 
     Hidden models are rated and keep their place, but are not named to the public.
     """
@@ -19,14 +21,13 @@ def leaderboard_latest() -> Snapshot | None:
         .select_related("model")
         .order_by(F("rank").asc(nulls_last=True), "model__name")
     )
-    return (
-        Snapshot.objects.defer("pairs").order_by("-id").prefetch_related(Prefetch("ratings", queryset=ratings)).first()
-    )
+    snapshots = _newest_first(board, segment, person_id)
+    return snapshots.defer("pairs").prefetch_related(Prefetch("ratings", queryset=ratings)).first()
 
 
 def ratings_now(model_ids: Collection[int]) -> dict[int, Rating]:
-    """The newest ratings of these models, by model id; a model without one is missing."""
-    newest = Snapshot.objects.order_by("-id").values("pk")[:1]
+    """The newest ratings of these models on the main board, by model id; a model without one is missing."""
+    newest = _main().order_by("-id").values("pk")[:1]
     return {
         rating.model_id: rating
         for rating in Rating.objects.filter(snapshot__in=newest, model_id__in=model_ids).order_by()
@@ -34,14 +35,14 @@ def ratings_now(model_ids: Collection[int]) -> dict[int, Rating]:
 
 
 def rating_changes(model_ids: Collection[int], since: datetime) -> dict[int, float]:
-    """How far each rating has moved from the last snapshot before `since` to the newest one, by model id; a model
-    that is not rated in both, or whose newest snapshot is not newer than `since`, is missing."""
-    before = Snapshot.objects.filter(computed_at__lte=since).order_by("-id").values("pk")[:1]
+    """How far each rating of the main board has moved from the last snapshot before `since` to the newest one, by
+    model id; a model that is not rated in both, or whose newest snapshot is not newer than `since`, is missing."""
+    before = _main().filter(computed_at__lte=since).order_by("-id").values("pk")[:1]
     earlier = {
         rating.model_id: rating.rating
         for rating in Rating.objects.filter(snapshot__in=before, model_id__in=model_ids).order_by()
     }
-    newest = Snapshot.objects.filter(computed_at__gt=since).order_by("-id").values("pk")[:1]
+    newest = _main().filter(computed_at__gt=since).order_by("-id").values("pk")[:1]
     return {
         rating.model_id: rating.rating - was
         for rating in Rating.objects.filter(snapshot__in=newest, model_id__in=model_ids).order_by()
@@ -49,22 +50,56 @@ def rating_changes(model_ids: Collection[int], since: datetime) -> dict[int, flo
     }
 
 
-def pending_count(snapshot: Snapshot | None) -> int:
-    """How many comparisons are newer than the snapshot, all where there is none."""
+def pending_count(
+    board: Board, snapshot: Snapshot | None, segment: Segment = WHOLE, *, person_id: int | None = None
+) -> int:
+    """How many comparisons of the segment, or of the person, are newer than the snapshot, all where there is none."""
     after = snapshot.last_comparison_id if snapshot else 0
-    return Comparison.objects.rating().filter(id__gt=after).count()
+    newer = comparisons_of(board, segment).filter(id__gt=after)
+    return (newer.filter(voter=person_id) if person_id else newer).count()
 
 
-def pairs_latest() -> tuple[Snapshot | None, dict[int, LanguageModel]]:
+def pairs_latest(board: Board, segment: Segment = WHOLE) -> tuple[Snapshot | None, dict[int, LanguageModel]]:
     """The newest snapshot with its table of pairs, and by id the models that may be named, best first."""
-    snapshot = Snapshot.objects.order_by("-id").first()
-    latest = leaderboard_latest() if snapshot else None
-    return snapshot, {rating.model_id: rating.model for rating in latest.ratings.all()} if latest else {}
+    snapshot = _newest_first(board, segment).first()
+    ratings = Rating.objects.filter(snapshot=snapshot) if snapshot else Rating.objects.none()
+    named = ratings.exclude(model__status=LanguageModel.Status.HIDDEN).select_related("model")
+    return snapshot, {
+        rating.model_id: rating.model for rating in named.order_by(F("rank").asc(nulls_last=True), "model__name")
+    }
+
+
+def segments_of(board: Board) -> list[Segment]:
+    """The categories, then the languages, that have a leaderboard of their own now."""
+    rows = Snapshot.objects.filter(board=board, person=None).order_by().values_list("category", "language").distinct()
+    return [Segment(*row) for row in sorted(rows, key=lambda row: (row[0] == "", row)) if any(row)]
+
+
+def boards_listed(*, is_staff: bool) -> list[Board]:
+    """Those that may be seen, in the order of their tabs."""
+    return list(Board.objects.all() if is_staff else Board.objects.filter(is_public=True))
+
+
+def personal_is_old(snapshot: Snapshot | None) -> bool:
+    """Whether everybody's ratings have changed since a person's ranking was made."""
+    newest = _main().order_by("-id").values_list("pk", flat=True).first()
+    return snapshot is not None and snapshot.parameters.get("everybody") != newest
 
 
 def certain_leader(ratings: Iterable[Rating]) -> Rating | None:
-    """The one model that lies above all others with its whole interval; None where no model does."""
+    """The one model that is certainly better than every other; None where no model is."""
     rated = [rating for rating in ratings if rating.rank is not None]
     if len(rated) < 2:
         return None
-    return next((rating for rating in rated if rating.rank_upper == 1), None)
+    first = [rating for rating in rated if rating.rank_upper == 1]
+    return first[0] if len(first) == 1 else None
+
+
+def _newest_first(board: Board, segment: Segment, person_id: int | None = None) -> QuerySet[Snapshot]:
+    return Snapshot.objects.filter(
+        board=board, person=person_id, category=segment.category, language=segment.language
+    ).order_by("-id")
+
+
+def _main() -> QuerySet[Snapshot]:
+    return Snapshot.objects.filter(board__slug=MAIN, person=None, category="", language="")

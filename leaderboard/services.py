@@ -1,7 +1,7 @@
 """Every write of the leaderboard: comparisons come in, snapshots are made of them."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,8 +13,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from leaderboard.errors import ComparisonInvalid
-from leaderboard.models import Comparison, ComparisonQuerySet
-from leaderboard.rebuild import snapshot_rebuild
+from leaderboard.extras import extras_wait
+from leaderboard.models import MAIN, Comparison, ComparisonQuerySet, Snapshot
+from leaderboard.pairing import pairing_refresh
+from leaderboard.personal import person_rebuild
+from leaderboard.rebuild import boards_rebuild
 from leaderboard.replacing import comparisons_replaced
 
 __all__ = [
@@ -22,13 +25,18 @@ __all__ = [
     "Style",
     "comparisons_exclude",
     "comparisons_record",
-    "snapshot_rebuild",
-    "snapshot_request",
+    "comparisons_replace",
+    "pairing_refresh",
+    "personal_rebuild",
+    "personal_request",
+    "snapshots_rebuild",
+    "snapshots_request",
 ]
 
 log = logging.getLogger(__name__)
 
-REQUESTED = "leaderboard:snapshot_requested"
+PERSONAL_DELAY_SECONDS = 2.0
+REQUESTED = "leaderboard:snapshots_requested"
 # Rows of one INSERT: 19 columns each must stay below SQLite's 32,766 variables.
 BATCH = 1500
 
@@ -76,7 +84,7 @@ def comparisons_record(*, comparisons: Sequence[NewComparison]) -> None:
     """
     rows = [_row(one) for one in comparisons]
     Comparison.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BATCH)
-    transaction.on_commit(snapshot_request)
+    transaction.on_commit(snapshots_request)
 
 
 @transaction.atomic
@@ -87,7 +95,7 @@ def comparisons_replace(*, source_kind: str, comparisons: Iterable[NewComparison
     """
     counts = comparisons_replaced(source_kind=source_kind, rows=(_row(one) for one in comparisons))
     if any(counts):
-        transaction.on_commit(snapshot_request)
+        transaction.on_commit(snapshots_request)
     return counts
 
 
@@ -130,21 +138,56 @@ def comparisons_exclude(*, comparisons: ComparisonQuerySet, reason: str) -> int:
     """
     changed = comparisons.exclude(exclusion=reason).update(exclusion=reason)
     if changed:
-        transaction.on_commit(snapshot_request)
+        transaction.on_commit(snapshots_request)
     return changed
 
 
-def snapshot_request() -> None:
-    """Have a snapshot made soon; requests within `SNAPSHOT_DELAY` become one. Never fails: a vote is worth more."""
-    from leaderboard.tasks import snapshot_rebuild as task  # the task imports this module
+def snapshots_rebuild() -> list[Snapshot]:
+    """Make a snapshot of everything that has changed since its last one, and return them.
 
-    delay = settings.SNAPSHOT_DELAY.total_seconds()
+    Where it was too early for a part that costs much, another rebuild is asked for when it may be made.
+    """
+    made = boards_rebuild()
+    for snapshot in made:
+        if snapshot.board.slug == MAIN and not (snapshot.category or snapshot.language):
+            pairing_refresh(pairs=snapshot.pairs)
+    waits = [wait for snapshot in made if (wait := extras_wait(snapshot)) is not None]
+    if waits:
+        snapshots_request(delay=min(waits))
+    return made
+
+
+def personal_rebuild(*, person_id: int) -> Snapshot | None:
+    """Make one person's own ranking anew; None where nothing has changed."""
+    return person_rebuild(person_id)
+
+
+def personal_request(*, person_id: int) -> None:
+    """Have one person's own ranking made soon; never fails."""
+    from leaderboard.tasks import personal_rebuild as task  # the task imports this module
+
+    _request(
+        f"leaderboard:personal:{person_id}", PERSONAL_DELAY_SECONDS, lambda: task.apply_async((person_id,), retry=False)
+    )
+
+
+def snapshots_request(*, delay: float | None = None) -> None:
+    """Have snapshots made soon, or in `delay` seconds; requests within that time become one. Never fails: a vote is
+    worth more."""
+    from leaderboard.tasks import snapshots_rebuild as task  # the task imports this module
+
+    key = REQUESTED if delay is None else f"{REQUESTED}:later"
+    seconds = settings.SNAPSHOT_DELAY.total_seconds() if delay is None else delay
+    # The key outlives the countdown by nothing: a vote that comes while the task runs asks for one more.
+    _request(key, seconds, lambda: task.apply_async(countdown=seconds, retry=False))
+
+
+def _request(key: str, seconds: float, enqueue: Callable[[], object]) -> None:
+    """Once within `seconds`."""
     try:
-        # The key outlives the countdown by nothing: a vote that comes while the task runs asks for one more.
-        if not cache.add(REQUESTED, timezone.now().isoformat(), timeout=delay):
-            return
-        task.apply_async(countdown=delay, retry=False)
+        if cache.add(key, timezone.now().isoformat(), timeout=seconds):
+            enqueue()
     except Exception as error:  # whatever a cache or a broker raises when it is down
         with suppress(Exception):
-            cache.delete(REQUESTED)
+            cache.delete(key)
         log.warning("no snapshot could be requested, the next vote tries again: %r", error)

@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from common.admin import Audited
 from providers.endpoint_admin import HTTPS, EndpointAdmin
 from providers.models import LanguageModel
 from providers.usage_admin import UsageAdmin
@@ -13,7 +14,7 @@ __all__ = ["EndpointAdmin", "LanguageModelAdmin", "UsageAdmin"]
 
 
 @admin.register(LanguageModel)
-class LanguageModelAdmin(admin.ModelAdmin):
+class LanguageModelAdmin(Audited, admin.ModelAdmin):
     list_display = ["name", "slug", "endpoint", "organisation", "status", "now", "sampling_weight", "created_at"]
     list_filter = ["status", "endpoint", "organisation", "is_reasoning"]
     list_select_related = ["endpoint"]

@@ -1,6 +1,7 @@
 """Answers that may serve an equal request of somebody else, where their endpoint says so (`cache_seconds`).
 
-Equal is: the same model, messages and sampling. Nobody gets the same answer twice, nor their own.
+Equal is: the same model, still asked at the same place and in the same way, with the same messages and sampling. Nobody
+gets the same answer twice, nor their own.
 """
 
 import hashlib
@@ -25,13 +26,13 @@ def answer_keep(*, model_id: int, user_id: int | None, record: GenerationRecord)
     whole = record.status == GeneratedText.Status.FINISHED and record.finish_reason == FinishReason.STOP
     if not whole or record.is_cached:
         return
-    seconds = LanguageModel.objects.values_list("endpoint__cache_seconds", flat=True).get(pk=model_id)
-    if not seconds:
+    model = LanguageModel.objects.select_related("endpoint").get(pk=model_id)
+    if model.endpoint is None or not model.endpoint.cache_seconds:
         return
     now = timezone.now()
     kept = CachedAnswer.objects.create(
-        model_id=model_id,
-        request_hash=_request_hash(record.messages_hash, record.sampling),
+        model=model,
+        request_hash=_request_hash(model, record.messages_hash, record.sampling),
         text=record.text,
         reasoning=record.reasoning,
         finish_reason=record.finish_reason,
@@ -39,7 +40,7 @@ def answer_keep(*, model_id: int, user_id: int | None, record: GenerationRecord)
         output_tokens=record.output_tokens,
         first_token_ms=record.first_token_ms,
         latency_ms=record.latency_ms,
-        expires_at=now + timedelta(seconds=seconds),
+        expires_at=now + timedelta(seconds=model.endpoint.cache_seconds),
     )
     if user_id is not None:
         kept.served_to.add(user_id)
@@ -53,7 +54,7 @@ def answer_kept_for(
     """An answer that this person has not had yet, which counts as theirs from now on; None where there is none."""
     if model.endpoint is None or not model.endpoint.cache_seconds:
         return None
-    request_hash = _request_hash(messages_hash(target, messages), sampling_sent(target))
+    request_hash = _request_hash(model, messages_hash(target, messages), sampling_sent(target))
     kept = (
         CachedAnswer.objects.filter(model=model, request_hash=request_hash, expires_at__gt=timezone.now())
         .exclude(served_to=user_id)
@@ -79,9 +80,12 @@ def answer_kept_for(
 
 def answers_kept(*, model: LanguageModel, target: Target, messages: Sequence[Message]) -> int:
     """How many answers to this request are in the store."""
-    request_hash = _request_hash(messages_hash(target, messages), sampling_sent(target))
+    request_hash = _request_hash(model, messages_hash(target, messages), sampling_sent(target))
     return CachedAnswer.objects.filter(model=model, request_hash=request_hash, expires_at__gt=timezone.now()).count()
 
 
-def _request_hash(messages: str, sampling: dict[str, Any]) -> str:
-    return hashlib.sha256(messages.encode() + msgspec.json.encode(sampling, order="sorted")).hexdigest()
+def _request_hash(model: LanguageModel, messages: str, sampling: dict[str, Any]) -> str:
+    endpoint = model.endpoint
+    assert endpoint is not None, "an imported model is never asked"
+    asked = [endpoint.kind, endpoint.base_url, model.upstream_id, endpoint.quirks | model.quirks, messages, sampling]
+    return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()

@@ -14,7 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from common.admin import Audited
 from providers import services
+from providers.keys import origin_of
 from providers.models import Endpoint, LanguageModel
 from providers.selectors import limits_now, target_of
 from providers.upstream_models import ConnectionReport, connection_check
@@ -39,6 +41,15 @@ class EndpointForm(forms.ModelForm):
         model = Endpoint
         fields = ["name"]  # and those that the fieldsets below name
 
+    def clean(self) -> dict[str, Any]:
+        """A stored key is for one server: said here, since it would not be sent to another anyway."""
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        has_moved = origin_of(given.get("base_url", "")) != origin_of(self.initial.get("base_url", ""))
+        if self.instance.encrypted_key and has_moved and not (given.get("new_key") or given.get("forget_key")):
+            words = _("The address leads to another server: paste its key, or forget the stored one.")
+            self.add_error("new_key", words)
+        return given
+
 
 class LanguageModelInline(admin.TabularInline):
     model = LanguageModel
@@ -49,7 +60,7 @@ class LanguageModelInline(admin.TabularInline):
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(admin.ModelAdmin):
+class EndpointAdmin(Audited, admin.ModelAdmin):
     form = EndpointForm
     change_form_template = "admin/providers/endpoint_form.html"
     list_display = ["name", "kind", "base_url", "is_enabled", "has_outage", "has_key", "is_reachable", "checked_at"]

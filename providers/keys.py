@@ -1,8 +1,10 @@
-"""Keys of endpoints: pasted ones are encrypted at rest, with a secret of its own that lies apart from the database."""
+"""Keys of endpoints: pasted ones are encrypted at rest, with a secret of its own that lies apart from the database, and
+each together with the server that it was pasted for: it is sent to no other, however the address came to change."""
 
 import base64
 import logging
 import os
+from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -17,6 +19,7 @@ from providers.models import Endpoint
 log = logging.getLogger(__name__)
 
 PURPOSE = b"tourney endpoint keys 1"
+PORTS = {"http": 80, "https": 443}
 
 
 def _cipher() -> MultiFernet:
@@ -33,26 +36,36 @@ def _derived(secret: str) -> bytes:
 def key_of(endpoint: Endpoint) -> str:
     """The pasted key, else the one in the named environment variable; empty for none.
 
-    Raises ProviderError of kind `auth` for a pasted key that the secret of this installation does not open.
+    Raises ProviderError of kind `auth` for a pasted key that the secret of this installation does not open, or that
+    was pasted for another server.
     """
-    if endpoint.encrypted_key:
-        try:
-            return _cipher().decrypt(endpoint.encrypted_key.encode()).decode()
-        except InvalidToken:
-            detail = "the stored key cannot be decrypted with KEY_ENCRYPTION_SECRETS; paste it again"
-            raise ProviderError(ErrorKind.AUTH, detail) from None
-    return _key_of_environment(endpoint)
+    if not endpoint.encrypted_key:
+        return _key_of_environment(endpoint)
+    origin, key = _opened(endpoint)
+    if origin != origin_of(endpoint.base_url):
+        raise ProviderError(ErrorKind.AUTH, f"the stored key was pasted for {origin or 'no server'}; paste it again")
+    return key
+
+
+def origin_of(address: str) -> str:
+    """Scheme, host and port: the server that an address leads to. Empty for what is no address."""
+    try:
+        parts = urlsplit(address)
+        return f"{parts.scheme}://{parts.hostname or ''}:{parts.port or PORTS.get(parts.scheme, 0)}"
+    except ValueError:
+        return ""
 
 
 def endpoint_key_set(*, endpoint: Endpoint, key: str) -> None:
     """Keep a pasted key, or forget the one there is with "". Saves the endpoint's key fields only."""
-    endpoint.encrypted_key = _cipher().encrypt(key.strip().encode()).decode() if key.strip() else ""
+    sealed = f"{origin_of(endpoint.base_url)}\n{key.strip()}"
+    endpoint.encrypted_key = _cipher().encrypt(sealed.encode()).decode() if key.strip() else ""
     endpoint.has_key = _has_key(endpoint)
     endpoint.save(update_fields=["encrypted_key", "has_key"])
 
 
 def keys_refresh() -> None:
-    """Note for every endpoint whether there is a key for it now: the environment may have changed."""
+    """Note for every endpoint whether there is a key for it now: the environment or its address may have changed."""
     for endpoint in Endpoint.objects.all():
         if endpoint.has_key != (has_key := _has_key(endpoint)):
             Endpoint.objects.filter(pk=endpoint.pk).update(has_key=has_key)
@@ -64,14 +77,28 @@ def keys_rotate() -> int:
     one that no secret opens."""
     endpoints = Endpoint.objects.select_for_update().filter(~Q(encrypted_key=""))
     for endpoint in endpoints:
-        key_of(endpoint)
+        _opened(endpoint)
         endpoint.encrypted_key = _cipher().rotate(endpoint.encrypted_key.encode()).decode()
         endpoint.save(update_fields=["encrypted_key"])
     return len(endpoints)
 
 
+def _opened(endpoint: Endpoint) -> tuple[str, str]:
+    """The server that the stored key was pasted for, and the key. Raises ProviderError."""
+    try:
+        origin, _, key = _cipher().decrypt(endpoint.encrypted_key.encode()).decode().partition("\n")
+    except InvalidToken:
+        detail = "the stored key cannot be decrypted with KEY_ENCRYPTION_SECRETS; paste it again"
+        raise ProviderError(ErrorKind.AUTH, detail) from None
+    return origin, key
+
+
 def _has_key(endpoint: Endpoint) -> bool:
-    return bool(endpoint.encrypted_key or _key_of_environment(endpoint))
+    try:
+        return bool(key_of(endpoint))
+    except ProviderError as error:
+        log.warning("Endpoint %s: %s", endpoint.slug, error.detail)
+        return False
 
 
 def _key_of_environment(endpoint: Endpoint) -> str:

@@ -278,7 +278,7 @@ class CachedAnswer(models.Model):
     """An answer that may serve an equal request again: same model, messages and sampling."""
 
     model = models.ForeignKey(LanguageModel, on_delete=models.CASCADE, related_name="+")
-    request_hash = models.CharField(max_length=64, help_text=_("SHA-256 of messages and sampling."))
+    request_hash = models.CharField(max_length=64, help_text=_("SHA-256 of what was asked, where and how."))
     text = models.TextField()
     reasoning = models.TextField(blank=True)
     finish_reason = models.CharField(max_length=16)

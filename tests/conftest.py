@@ -1,11 +1,14 @@
 """What all tests share."""
 
 import os
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.db.backends.sqlite3.base import DatabaseOperations
 from django.utils import translation
 from rest_framework.test import APIClient
 
@@ -26,6 +29,21 @@ def _empty_cache() -> Iterator[None]:
     cache.clear()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _flush_may_empty_the_audit_log() -> Iterator[None]:
+    """A test with real transactions ends by emptying all tables, which the log's triggers refuse on SQLite; `migrate`
+    puts them back, and so does Django after each flush."""
+    flush = DatabaseOperations.sql_flush
+
+    def without_triggers(self: DatabaseOperations, *args: Any, **options: Any) -> list[str]:
+        names = [f"accounts_auditentry_no_{verb}" for verb in ("delete", "update")]
+        return [*(f"DROP TRIGGER IF EXISTS {name}" for name in names), *flush(self, *args, **options)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DatabaseOperations, "sql_flush", without_triggers)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _language_of_one_test_only() -> Iterator[None]:
     """A request in another language leaves its thread in it, until the next request."""
@@ -38,6 +56,20 @@ def _connection_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """Channels closes connections after each call, as Django does after each request; in a test that would end the
     transaction that is to be rolled back. Django's own test client does the same."""
     monkeypatch.setattr("channels.db.close_old_connections", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def _no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test asks a name server: what one answers, and how late, depends on the machine. Names are unknown at once;
+    numbers, and this machine's own name, are as ever."""
+    known = socket.getaddrinfo
+
+    def getaddrinfo(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> list[Any]:
+        if host not in ("localhost", None):
+            flags |= socket.AI_NUMERICHOST
+        return known(host, port, family, type, proto, flags)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
 
 @pytest.fixture

@@ -1,11 +1,14 @@
 """A program that uses a test server: the API over HTTP, and the WebSocket, both as any client would."""
 
 import json
+import re
 import urllib.request
 from collections.abc import Iterator
+from http.cookiejar import CookieJar
 from typing import Any
 from urllib.error import HTTPError
 
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from tests.server import Account, Server
@@ -118,6 +121,14 @@ class Window:
             if frame["type"] in types:
                 return frame
 
+    def until_closed(self) -> int:
+        """The code with which the server closes it."""
+        try:
+            while True:
+                self.next()
+        except ConnectionClosed as closed:
+            return int(closed.rcvd.code) if closed.rcvd else 0
+
     def until_ended(self, sides: int = 2) -> dict[str, JSON]:
         """How each side of the last turn ended, as soon as so many have: its last frame, or its part of a snapshot."""
         while len(self.ended) < sides:
@@ -164,3 +175,25 @@ class Window:
             elif frame.get("side") == side and frame["type"] == "block":
                 html += frame["html"]
         return html
+
+
+class Browser:
+    """A session of its own: logs in by a link and out by the form."""
+
+    def __init__(self, server: Server, account: Account) -> None:
+        self.server = server
+        self.cookies = CookieJar()
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
+        link = server.manage("login_link", account.username).strip().split()[-1]
+        self._open(re.sub(r"^https?://[^/]+", "", link))
+        session = next(cookie.value for cookie in self.cookies if cookie.name == server.cookie_name)
+        self.person = Person(server, Account(account.username, session or "", account.api_key))
+
+    def log_out(self) -> None:
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', self._open("/account/logout/"))
+        assert token
+        self._open("/account/logout/", f"csrfmiddlewaretoken={token[1]}".encode())
+
+    def _open(self, path: str, form: bytes | None = None) -> str:
+        with self._opener.open(self.server.url + path, form, timeout=30) as page:
+            return str(page.read().decode())

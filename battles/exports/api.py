@@ -21,6 +21,7 @@ from battles.exports.kinds import KINDS
 from battles.exports.selection import RANKINGS, SHAPES, SOURCES, Selection
 from battles.exports.work import export_request
 from battles.models import Category
+from common.audit import Deed, note
 from common.database import in_database_thread
 
 
@@ -43,6 +44,9 @@ class ExportIn(serializers.Serializer[Any]):
     likes = serializers.BooleanField(default=True, help_text="KTO: likes and dislikes, too.")
     ties = serializers.BooleanField(default=False, help_text="KTO: both texts of a tie, as good.")
     both_bad = serializers.BooleanField(default=False, help_text="KTO: both texts, as bad.")
+    comments = serializers.BooleanField(
+        default=False, help_text="A column with what people wrote about the answers. It may say who they are."
+    )
     bundle = serializers.ChoiceField(
         choices=["zip"], default="", allow_blank=True, help_text="With the dataset card and the manifest."
     )
@@ -83,7 +87,10 @@ class ExportView(Idempotent, APIView):
         asked = ExportIn(data=request.query_params)
         asked.is_valid(raise_exception=True)
         selection, wanted = selection_of(asked.validated_data, cast(User, request.user))
-        return export_response(Export(kind=self.kind, selection=selection, **wanted), request)
+        export = Export(kind=self.kind, selection=selection, **wanted)
+        detail = {"kind": self.kind, "query": request.META.get("QUERY_STRING", "")[:500]}
+        note(Deed(actor_id=request.user.pk, action="export", subject=export.name, detail=detail))
+        return export_response(export, request)
 
     @extend_schema(request=ExportIn, responses={202: OpenApiResponse(JobOut)})
     def post(self, request: Request) -> Response:

@@ -15,12 +15,16 @@ from django.utils import timezone
 from battles.exports import cards
 from battles.exports.errors import ExportInvalid
 from battles.exports.formats import FORMATS
-from battles.exports.kinds import Row, kind_of
+from battles.exports.kinds import kind_of
+from battles.exports.reading import votes_counted
+from battles.exports.rows import Columns, Row
 from battles.exports.seen import Seen
 from battles.exports.selection import Selection
 
 GZIP = 16 + zlib.MAX_WBITS
 COUNTED_AT_MOST = 10_000
+# Rows between two words to who watches.
+TOLD_EVERY = 100
 NOTHING = "Nothing fits these filters, so the file has no rows."
 
 
@@ -43,7 +47,7 @@ class Export:
         if format not in FORMATS:
             raise ExportInvalid(f"There is no format “{format}”. Known are: {', '.join(FORMATS)}.")
         self.kind = kind_of(kind)
-        if selection.trajectories and selection.shape == "standard" and kind in ("dpo", "kto", "reward"):
+        if selection.trajectories and selection.shape == "standard" and self.kind.is_plain:
             message = "A whole trajectory has several messages: ask for shape=conversational with it."
             raise ExportInvalid(message, fields={"trajectories": [message]})
         self.format = FORMATS[format]
@@ -76,6 +80,13 @@ class Export:
             return "application/zip"
         return "application/gzip" if self.gzip else self.format.media_type
 
+    def each(self) -> Iterator[Row]:
+        """The rows, once."""
+        try:
+            yield from self._counted()
+        finally:
+            self._seen.close()
+
     def pieces(self) -> Iterator[bytes]:
         """The bytes of the file, once."""
         try:
@@ -101,13 +112,14 @@ class Export:
         )
 
     @property
-    def _columns(self) -> dict[str, str]:
-        return self.kind.columns(self.selection.shape)
+    def _columns(self) -> Columns:
+        return self.kind.columns(self.selection)
 
     def _counted(self) -> Iterator[Row]:
         for row in self._rows:
+            if self.rows % TOLD_EVERY == 0:
+                self._on_row(self.rows)
             self.rows += 1
-            self._on_row(self.rows)
             yield row
 
     def _zipped(self, data: Iterator[bytes]) -> Iterator[bytes]:
@@ -133,16 +145,11 @@ def gzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-def rows_estimated(*, kind: str, selection: Selection) -> tuple[int, bool]:
-    """How many rows there will be, counted up to COUNTED_AT_MOST, and whether there are more."""
-    export = Export(kind=kind, format="jsonl", selection=selection)
-    try:
-        for count, _ in enumerate(export._counted(), start=1):
-            if count >= COUNTED_AT_MOST:
-                return count, True
-        return export.rows, False
-    finally:
-        export._seen.close()
+def votes_estimated(*, kind: str, selection: Selection) -> tuple[int, bool]:
+    """How many votes the filters leave, counted up to COUNTED_AT_MOST, and whether there are more. A row may be left
+    out for what its texts say, and a ranking gives several, so the file may have fewer rows, or more."""
+    found = votes_counted(selection, kind=kind, limit=COUNTED_AT_MOST + 1)
+    return min(found, COUNTED_AT_MOST), found > COUNTED_AT_MOST
 
 
 def _now() -> tuple[int, int, int, int, int, int]:

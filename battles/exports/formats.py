@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from common.csv import csv_lines
 
 Rows = Iterator[dict[str, Any]]
@@ -37,15 +39,15 @@ def _in_pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def jsonl(columns: Columns, rows: Rows) -> Iterator[bytes]:
-    """One JSON object a line, UTF-8; a lone surrogate becomes a question mark."""
-    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    return _in_pieces(f"{encode(row)}\n".encode("utf-8", "replace") for row in rows)
+    """One JSON object a line, UTF-8."""
+    encode = msgspec.json.encode
+    return _in_pieces(encode(row) + b"\n" for row in rows)
 
 
 def csv(columns: Columns, rows: Rows) -> Iterator[bytes]:
     """With a header; messages are JSON within a cell, and no cell is one that a spreadsheet would run."""
     cells = ([_cell(row[name], kind) for name, kind in columns.items()] for row in rows)
-    return _in_pieces(line.encode("utf-8", "replace") for line in csv_lines(list(columns), cells))
+    return _in_pieces(line.encode() for line in csv_lines(list(columns), cells))
 
 
 def _cell(value: Any, kind: str) -> Any:
@@ -68,7 +70,8 @@ def parquet(columns: Columns, rows: Rows) -> Iterator[bytes]:
     with files.ParquetWriter(sink, schema, compression="zstd") as writer:
         yield sink.take()
         while group := _group(rows):
-            writer.write_table(arrow.Table.from_pylist(group, schema=schema))
+            columns_of = [arrow.array([row[name] for row in group], schema.field(name).type) for name in columns]
+            writer.write_table(arrow.Table.from_arrays(columns_of, schema=schema))
             yield sink.take()
     yield sink.take()
 

@@ -1,16 +1,17 @@
 """What was seen before, on disk: an export of millions of rows remembers each of them in constant memory."""
 
 import hashlib
-import json
 import sqlite3
 from typing import Any
+
+import msgspec
 
 CACHE_KIB = 16_000
 
 
 def digest(*parts: Any) -> int:
     """64 bits of SHA-256 over the parts, as SQLite stores integers."""
-    whole = hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).digest()
+    whole = hashlib.sha256(msgspec.json.encode(parts)).digest()
     return int.from_bytes(whole[:8], "big", signed=True)
 
 

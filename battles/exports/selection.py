@@ -8,6 +8,7 @@ from django.db.models import Model, Q, QuerySet
 
 from battles.exports.errors import ExportInvalid
 from battles.models import Preference, Reaction
+from leaderboard.boards import board_of, comparisons_of
 from leaderboard.models import Board, Comparison
 
 M = TypeVar("M", bound=Model)
@@ -16,6 +17,7 @@ SOURCES = ("human", "judge", "import")
 RANKINGS = ("pairs", "winner")
 # How this module calls a source, and how the comparisons do.
 KIND_OF_SOURCE = {"human": "battle", "judge": "judge", "import": "import"}
+SOURCE_OF_KIND = {kind: source for source, kind in KIND_OF_SOURCE.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,7 @@ class Selection:
     likes: bool = True
     ties: bool = False
     both_bad: bool = False
+    comments: bool = False
 
     @property
     def asks_agreement(self) -> bool:
@@ -56,7 +59,8 @@ class Selection:
 
 def preferences_selected(selection: Selection) -> QuerySet[Preference]:
     """The votes that may be exported: they count, were not withdrawn, their battle was not deleted, and who voted and
-    who wrote the prompts share, or ask for their own. Raises ExportInvalid for an unknown board."""
+    who wrote the prompts share, or ask for their own. Which of them a board counts, its comparisons tell the
+    reader."""
     rows = Preference.objects.filter(exclusion="", withdrawn_at__isnull=True, battle__deleted_at__isnull=True)
     rows = _times(rows, selection)
     if selection.source not in ("", "human"):
@@ -69,7 +73,7 @@ def preferences_selected(selection: Selection) -> QuerySet[Preference]:
         rows = rows.filter(battle__category=selection.category)
     if selection.language:
         rows = rows.filter(battle__language=selection.language)
-    return _on_board(rows, selection, "battle__")
+    return rows
 
 
 def reactions_selected(selection: Selection) -> QuerySet[Reaction]:
@@ -97,7 +101,8 @@ def reactions_selected(selection: Selection) -> QuerySet[Reaction]:
 
 def comparisons_selected(selection: Selection) -> QuerySet[Comparison]:
     """Outcomes between two models that count; those of people who share, of judges and of imports."""
-    rows = _times(Comparison.objects.counted(), selection)
+    board = board_asked(selection)
+    rows = _times(Comparison.objects.counted() if board is None else comparisons_of(board), selection)
     if selection.source:
         rows = rows.filter(source_kind=KIND_OF_SOURCE[selection.source])
     if selection.owner_id is None:
@@ -110,7 +115,17 @@ def comparisons_selected(selection: Selection) -> QuerySet[Comparison]:
         rows = rows.filter(language=selection.language)
     if selection.models:
         rows = rows.filter(model_a__slug__in=selection.models, model_b__slug__in=selection.models)
-    return _on_board(rows, selection, "")
+    return rows
+
+
+def board_asked(selection: Selection) -> Board | None:
+    """The board of the selection; None where it names none. Raises ExportInvalid for one that may not be seen."""
+    if not selection.board:
+        return None
+    board = board_of(selection.board, is_staff=selection.owner_id is None)
+    if board is None:
+        raise ExportInvalid(f"There is no board “{selection.board}”.", fields={"board": ["There is no such board."]})
+    return board
 
 
 def _times(rows: QuerySet[M], selection: Selection) -> QuerySet[M]:
@@ -119,38 +134,3 @@ def _times(rows: QuerySet[M], selection: Selection) -> QuerySet[M]:
     if selection.until:
         rows = rows.filter(created_at__lt=selection.until)
     return rows
-
-
-def _on_board(rows: QuerySet[M], selection: Selection, prefix: str) -> QuerySet[M]:
-    """Those that count on a board. `prefix` leads from a row to its mode, category and language."""
-    if not selection.board:
-        return rows
-    asked = Board.objects.filter(slug=selection.board)
-    if selection.owner_id is not None:
-        asked = asked.filter(is_public=True)
-    board = asked.first() or (Board(slug="main", sources=["battle"]) if selection.board == "main" else None)
-    if board is None:
-        raise ExportInvalid(f"There is no board “{selection.board}”.", fields={"board": ["There is no such board."]})
-    filters: dict[str, Any] = {}
-    if board.blind_only:
-        filters[f"{prefix}is_blind"] = True
-    for name in ("category", "language"):
-        if wanted := getattr(board, name):
-            filters[f"{prefix}{name}"] = wanted
-    if board.modes:
-        filters[f"{prefix}mode__in"] = board.modes
-    if board.since:
-        filters["created_at__gte"] = board.since
-    if board.until:
-        filters["created_at__lt"] = board.until
-    if board.group_id:
-        filters["voter__groups"] = board.group_id
-    if prefix:
-        if board.imported_as or (board.sources and "battle" not in board.sources):
-            return rows.none()
-    else:
-        if board.sources:
-            filters["source_kind__in"] = board.sources
-        if board.imported_as:
-            filters["board"] = board.imported_as
-    return rows.filter(**filters)

@@ -4,5 +4,5 @@ Data: `types` (Counts: aggregated comparisons), `ballots` (comparisons that belo
 `connectivity` (who can be compared with whom). Ratings: `bradley_terry` (the board's), `davidson` (ties as an outcome),
 `plackett_luce` (rankings), `covariates` with `style_control` and `position`, `personal`, `elo`, `win_rate`.
 Uncertainty: sandwich intervals in each fit, `bootstrap` with `resampling`, `ranks` (simultaneous, tiers), `sequential`
-(holds while votes come in). Besides: `anomaly` (odd voters), `matchmaking` (who meets whom), `newton` (the maximiser).
+(holds while votes come in). Besides: `anomaly` (odd voters), `newton` (the maximiser).
 """

@@ -15,6 +15,7 @@ export class Socket {
     this.onFrame = onFrame;
     this.onState = onState;
     this.wait = FIRST_WAIT_MS;
+    this.early = []; // what was said before the first connection was there; null from then on
     this.open();
     addEventListener("online", () => this.hurry());
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.hurry(); });
@@ -24,7 +25,9 @@ export class Socket {
     return this.socket?.readyState === WebSocket.OPEN;
   }
 
+  /** False where there is no connection any more; what is said before there is one is sent as soon as there is. */
   send(frame) {
+    if (this.early) return Boolean(this.early.push(frame));
     if (!this.isOpen) return false;
     this.socket.send(JSON.stringify(frame));
     return true;
@@ -36,6 +39,9 @@ export class Socket {
     this.socket = socket;
     socket.addEventListener("open", () => {
       this.wait = FIRST_WAIT_MS;
+      const early = this.early ?? [];
+      this.early = null;
+      for (const frame of early) this.send(frame);
       this.onState("open");
       this.pulse = setInterval(() => this.ping(), PING_EVERY_MS);
     });

@@ -143,7 +143,7 @@ def test_its_owner_fetches_what_it_made(work: dict[str, Any], api_client: Callab
     shown = client.get(f"/api/v1/jobs/{job.pk}/").json()
     assert (shown["state"], shown["progress"]) == ("done", 1.0)
     answer = client.get(shown["file"])
-    assert b"".join(answer.streaming_content) == b"a,b\n"
+    assert b"".join(iter(answer)) == b"a,b\n"
     assert 'filename="pairs.csv"' in answer.headers["Content-Disposition"]
     job.file.delete(save=False)
 

@@ -45,7 +45,8 @@ def contenders() -> list[LanguageModel]:
 
 def _tells(content: str) -> list[str]:
     """What in `content` would tell a model: a word of its rows, the upstream's words, or one of the figures."""
-    clues = ("zebrafish", "quokka", "org-4711", "987654", "31337", "271828", "161803")
+    figures = ("987654", "31337", "271828", "161803", "577215")
+    clues = ("zebrafish", "quokka", "org-4711", "gemini", "req-gnat", "0ddba11", *figures)
     return [clue for clue in clues if clue in content.lower()]
 
 
@@ -65,6 +66,12 @@ def battle(request: pytest.FixtureRequest, contenders: list[LanguageModel]) -> B
         first_token_ms=31337,
         input_tokens=271828,
         output_tokens=161803,
+        reasoning_tokens=577215,
+        upstream_model="zebrafish-9000-0613",
+        request_id="req-gnat",
+        messages_hash="0ddba11" * 9,
+        sampling={"temperature": 0.577215},
+        adapter="gemini",
         cost="0.98765400",
         error_kind="auth" if request.param == Response.Status.FAILED else "",
         error_message=UPSTREAM_WORDS,

@@ -65,7 +65,7 @@ def test_a_blind_battle_from_the_prompt_to_the_leaderboard(embedded_server: Serv
     assert {side["model"]["slug"] for side in revealed["sides"]} == set(MODELS)
     figures = [response["metrics"] for response in revealed["turns"][0]["responses"]]
     assert all(figure["output_tokens"] > 0 and figure["latency_ms"] > 0 for figure in figures)
-    embedded_server.manage("snapshot_rebuild")
+    embedded_server.manage("snapshots_rebuild")
     status, board = person.call("GET", "leaderboard/")
     assert {row["model"]["slug"] for row in board["results"]} == set(MODELS)
     assert board["comparisons"] == 1

@@ -21,7 +21,7 @@ def test_the_page_counts_own_votes_and_links_the_file(client: Any) -> None:
     client.force_login(one.voter)
     asked = {"kind": "dpo", "format": "csv", "shape": "standard", "since": "2020-01-01", "bundle": "on"}
     page = client.get("/exports/", asked).content.decode()
-    assert "1 row<" in page
+    assert "1 vote fits<" in page
     assert "/api/v1/exports/dpo/?format=csv&amp;shape=standard&amp;since=2020-01-01&amp;bundle=zip" in page
 
 

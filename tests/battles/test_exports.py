@@ -8,10 +8,14 @@ import zipfile
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 
-from battles.exports.export import Export
+from battles.ballots import comparisons_rebuild
+from battles.exports.export import Export, votes_estimated
 from battles.exports.selection import Selection
 from battles.models import Battle, Preference, Reaction, Response
+from leaderboard.boards import comparisons_of
+from leaderboard.models import Board
 from tests import factories
 
 pytestmark = [
@@ -23,9 +27,8 @@ pytestmark = [
 
 def vote(choice: str = "winner", winner: str = "a", *, turns: int = 1, **fields: Any) -> Preference:
     """A battle of someone who shares, judged."""
-    battle = fields.pop("battle", None) or factories.battle(
-        prompts=[f"Question {number}?" for number in range(1, turns + 1)], **fields.pop("battle_fields", {})
-    )
+    asked = {"prompts": [f"Question {number}?" for number in range(1, turns + 1)]} | fields.pop("battle_fields", {})
+    battle = fields.pop("battle", None) or factories.battle(**asked)
     side = battle.sides.get(label=winner) if choice == "winner" else None
     values = {"voter": battle.owner, "choice": choice, "winner": side, "turns": turns} | fields
     return Preference.objects.create(battle=battle, **values)
@@ -218,8 +221,61 @@ def test_what_cannot_be_is_refused_before_the_file_begins(api_client: Any, asked
     assert response.status_code == 400
 
 
-def test_memory_holds_a_portion_and_never_all(django_assert_max_num_queries: Any) -> None:
-    for _ in range(3):
-        vote()
-    with django_assert_max_num_queries(12):
-        exported()
+def test_the_number_of_queries_does_not_grow_with_votes_and_likes(django_assert_max_num_queries: Any) -> None:
+    for number in range(3):
+        one = vote("tie", battle_fields={"prompts": [f"Number {number}?"]})
+        Battle.objects.filter(pk=one.battle_id).update(revealed_at="2026-01-01T00:00Z")
+    for answer in Response.objects.all():
+        Reaction.objects.create(response=answer, user=answer.turn.battle.owner, value="like")
+    # Two kinds of portions: rows, turns, images and answers of each, and an empty portion at the end.
+    with django_assert_max_num_queries(10):
+        assert len(exported("kto")) == 6
+
+
+def test_comments_leave_only_where_they_were_asked_for() -> None:
+    vote(comment="I am Ada and I like it.")
+    for kind in ("dpo", "kto", "reward", "battles"):
+        assert "Ada" not in json.dumps(exported(kind))
+    assert [row["comment"] for row in exported(comments=True)] == ["I am Ada and I like it."]
+
+
+BOARDS: list[tuple[dict[str, Any], int]] = [
+    ({}, 2),
+    ({"blind_only": False}, 3),
+    ({"category": "coding"}, 1),
+    ({"language": "de"}, 1),
+    ({"modes": ["named"], "blind_only": False}, 1),
+    ({"sources": ["battle"]}, 2),
+    ({"sources": ["judge"]}, 0),
+    ({"imported_as": "elsewhere"}, 0),
+    ({"until": "2020-01-01T00:00Z"}, 0),
+]
+
+
+@pytest.mark.parametrize(("fields", "rows"), BOARDS)
+def test_a_board_means_here_what_it_means_there(fields: dict[str, Any], rows: int) -> None:
+    vote(battle_fields={"category": "coding"})
+    vote(battle_fields={"language": "de", "prompts": ["Frage?"]})
+    vote(battle_fields={"mode": "named", "prompts": ["Named?"]})
+    comparisons_rebuild()
+    board = Board.objects.create(slug="one", name="One", **fields)
+    board.refresh_from_db()
+    assert len(exported(board="one")) == len(exported("comparisons", board="one")) == rows
+    assert comparisons_of(board).count() == rows
+    assert votes_estimated(kind="dpo", selection=Selection(owner_id=None, board="one")) == (rows, False)
+
+
+def test_a_board_of_a_group_exports_the_votes_of_its_people() -> None:
+    member = vote()
+    vote(battle_fields={"prompts": ["Another?"]})
+    comparisons_rebuild()
+    group = Group.objects.create(name="Class")
+    group.user_set.add(member.voter)
+    Board.objects.create(slug="class", name="Class", group=group)
+    assert len(exported(board="class")) == 1
+
+
+def test_a_hidden_board_is_not_there_for_others_than_staff(api_client: Any) -> None:
+    Board.objects.create(slug="secret", name="Secret", is_public=False)
+    assert get(api_client(factories.user(), scopes=("export",)), board="secret")[0].status_code == 400
+    assert get(api_client(), board="secret")[0].status_code == 200

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.scripts import OTHER, PLAIN, STEADY
 from tests.line import Line
-from tests.live import Person
+from tests.live import Browser, Person
 from tests.server import Server
 
 pytestmark = [
@@ -72,3 +72,12 @@ def test_two_processes_share_one_line(twin: Server, person: Person, line: Line) 
         line.go_on()
         there.go_on()
         assert {end["text"] for end in window.until_ended().values()} == {PLAIN}
+
+
+def test_who_logs_out_of_one_is_out_of_the_other(server: Server, twin: Server) -> None:
+    browser = Browser(server, server.accounts[6])
+    battle = browser.person.battle("steady", "other")
+    with Person(twin, browser.person.account).watch(battle["id"]) as window:
+        window.until_ended()
+        browser.log_out()
+        assert window.until_closed() == 4401

@@ -37,7 +37,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, server: Server, person: Person) -> Iterator[Open]:
-    """`open_page(path, width=, dark=, logged_in=)`: a page of its own; all are watched until the test ends."""
+    """`open_page(path, width=, dark=, logged_in=, script=)`: a page of its own; all are watched until the test ends.
+    `script` runs in it before its own scripts do."""
     contexts: list[BrowserContext] = []
     problems: list[str] = []
 
@@ -45,7 +46,7 @@ def open_page(browser: Browser, server: Server, person: Person) -> Iterator[Open
         if message.type in ("error", "warning"):
             problems.append(message.text)
 
-    def make(path: str, *, width: int = 1280, dark: bool = False, logged_in: bool = True) -> Page:
+    def make(path: str, *, width: int = 1280, dark: bool = False, logged_in: bool = True, script: str = "") -> Page:
         context = browser.new_context(
             viewport={"width": width, "height": 844},
             color_scheme="dark" if dark else "light",
@@ -56,7 +57,7 @@ def open_page(browser: Browser, server: Server, person: Person) -> Iterator[Open
         contexts.append(context)
         if logged_in:
             context.add_cookies([{"name": server.cookie_name, "value": person.account.session_key, "url": server.url}])
-        context.add_init_script(WATCH_POLICY)
+        context.add_init_script(WATCH_POLICY + script)
         page = context.new_page()
         page.set_default_timeout(15_000)
         page.on("console", note)

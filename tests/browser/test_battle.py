@@ -56,6 +56,15 @@ def test_a_key_votes(open_page: Open, person: Person, key: str, said: str) -> No
     expect(page.locator("#outcome")).to_contain_text(re.compile(said, re.IGNORECASE))
 
 
+def test_a_key_votes_before_the_page_has_its_connection(open_page: Open, person: Person) -> None:
+    battle = person.battle("steady", "other")
+    with person.watch(battle["id"]) as window:
+        window.until_ended()
+    press = "document.dispatchEvent(new KeyboardEvent('keydown', {key: '2'}))"
+    page = open_page(_path(battle), script=f"addEventListener('DOMContentLoaded', () => {press})")
+    expect(page.locator("#outcome")).to_contain_text(re.compile("tie", re.IGNORECASE))
+
+
 def test_everything_can_be_done_by_keyboard(open_page: Open, person: Person) -> None:
     page = open_page(_path(person.battle("steady", "other")))
     _answered(page)

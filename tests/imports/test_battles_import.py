@@ -77,7 +77,7 @@ def test_what_a_row_says_is_kept() -> None:
     assert (vote.outcome, vote.judge, vote.is_blind, vote.language) == ("both_bad", "j1", False, "de")
     assert vote.created_at.timestamp() == 1.5e9
     assert set(LanguageModel.objects.values_list("status", flat=True)) == {"external"}
-    board = Board.objects.get()
+    board = Board.objects.get(slug="crowd")
     assert (board.slug, board.imported_as, board.sources, board.blind_only) == ("crowd", "crowd", ["import"], False)
 
 
@@ -104,7 +104,8 @@ BAD = {
 def test_a_bad_row_is_named_and_nothing_is_kept(what: str) -> None:
     with pytest.raises(ImportInvalid, match=r"^line \d+: "):
         load(BAD[what])
-    assert not any(kind.objects.exists() for kind in (Comparison, Board, LanguageModel))
+    assert not any(kind.objects.exists() for kind in (Comparison, LanguageModel))
+    assert Board.objects.count() == 1, "the main board alone"
 
 
 def test_the_line_is_the_line_of_the_row() -> None:
@@ -115,7 +116,8 @@ def test_the_line_is_the_line_of_the_row() -> None:
 def test_a_dry_run_tells_and_keeps_nothing() -> None:
     done = load(SHAPES["csv"], is_dry_run=True)
     assert (done.rows, done.new, len(done.first)) == (2, None, 2)
-    assert not any(kind.objects.exists() for kind in (Comparison, Board, LanguageModel))
+    assert not any(kind.objects.exists() for kind in (Comparison, LanguageModel))
+    assert Board.objects.count() == 1, "the main board alone"
 
 
 def test_the_command_says_what_came_and_what_is_wrong(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from accounts.models import User
-from leaderboard.models import Comparison
+from leaderboard import services
+from leaderboard.models import Comparison, Snapshot
 from leaderboard.services import NewComparison
 from providers.models import LanguageModel
 
@@ -43,3 +44,9 @@ def stored(
         | fields
     )
     return Comparison.objects.create(**values)
+
+
+def rebuilt() -> Snapshot | None:
+    """Make all snapshots; the main board's, if it has changed."""
+    made = services.snapshots_rebuild()
+    return next((snapshot for snapshot in made if not snapshot.category and not snapshot.language), None)

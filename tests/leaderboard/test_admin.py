@@ -4,10 +4,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from leaderboard import services
 from leaderboard.models import Comparison, Rating, Snapshot
 from tests import factories
-from tests.leaderboard.data import stored
+from tests.leaderboard.data import rebuilt, stored
 
 pytestmark = pytest.mark.django_db
 
@@ -16,7 +15,7 @@ LIST = "admin:leaderboard_comparison_changelist"
 
 @pytest.fixture
 def comparison() -> Comparison:
-    return stored(factories.language_model(), factories.language_model())
+    return stored(factories.language_model(), factories.language_model(), source_kind="import")
 
 
 def act(client: Client, action: str, row: Comparison) -> int:
@@ -31,8 +30,15 @@ def test_a_vote_can_be_left_out_and_counted_again(client: Client, comparison: Co
     assert Comparison.objects.get().exclusion == ""
 
 
+def test_what_comes_from_a_battle_follows_its_vote(client: Client) -> None:
+    row = stored(factories.language_model(), factories.language_model())
+    client.force_login(factories.staff())
+    assert act(client, "leave_out", row) == 200
+    assert Comparison.objects.get().exclusion == ""
+
+
 def test_votes_snapshots_and_ratings_can_be_looked_at_and_not_changed(client: Client, comparison: Comparison) -> None:
-    services.snapshot_rebuild()
+    rebuilt()
     client.force_login(factories.staff())
     for model in (Comparison, Snapshot, Rating):
         name = f"admin:leaderboard_{model._meta.model_name}"

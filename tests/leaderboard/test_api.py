@@ -6,11 +6,10 @@ import pytest
 from django.urls import reverse
 from rest_framework.test import APIClient
 
-from leaderboard import services
 from leaderboard.models import Rating
 from providers.models import LanguageModel
 from tests import factories
-from tests.leaderboard.data import stored
+from tests.leaderboard.data import rebuilt, stored
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +21,7 @@ def board() -> tuple[LanguageModel, LanguageModel]:
     a, b = factories.language_model("a-model"), factories.language_model("b-model")
     for outcome in ("a", "a", "b", "tie", "both_bad"):
         stored(a, b, outcome)
-    services.snapshot_rebuild()
+    rebuilt()
     return a, b
 
 
@@ -63,11 +62,10 @@ def test_the_method_chooses_the_order(board: object, api_client: Callable[..., A
 @pytest.mark.parametrize(
     ("name", "value", "code"),
     [
-        ("board", "mine", "not_supported"),
-        ("category", "coding", "not_supported"),
-        ("language", "de", "not_supported"),
-        ("style_control", "true", "not_supported"),
+        ("board", "not a slug", "invalid"),
+        ("category", "c" * 33, "invalid"),
         ("style_control", "maybe", "invalid"),
+        ("interval", "wide", "invalid"),
         ("method", "guess", "invalid"),
     ],
 )
@@ -104,7 +102,7 @@ def test_the_matrix_has_every_pair_that_met(board: object, api_client: Callable[
 
 def test_a_pair_that_was_only_ever_bad_has_no_win_rate(api_client: Callable[..., APIClient]) -> None:
     stored(factories.language_model(), factories.language_model(), "both_bad")
-    services.snapshot_rebuild()
+    rebuilt()
     assert api_client().get(MATRIX).json()["pairs"][0]["win_rate_a"] is None
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from leaderboard.models import Rating, Snapshot
+from leaderboard.models import MAIN, Board, Rating, Snapshot
 from leaderboard.selectors import rating_changes
 from providers.models import LanguageModel
 from tests import factories
@@ -14,7 +14,9 @@ pytestmark = pytest.mark.django_db
 
 
 def _snapshot(minutes_ago: int, ratings: dict[LanguageModel, float | None]) -> None:
-    snapshot = Snapshot.objects.create(comparisons=1, voters=1, seconds=0, code_version="test")
+    snapshot = Snapshot.objects.create(
+        board=Board.objects.get(slug=MAIN), comparisons=1, voters=1, seconds=0, code_version="test"
+    )
     Snapshot.objects.filter(pk=snapshot.pk).update(computed_at=timezone.now() - timedelta(minutes=minutes_ago))
     for model, rating in ratings.items():
         Rating.objects.create(

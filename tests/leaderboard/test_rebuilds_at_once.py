@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from leaderboard import rebuild, saving, services
+from leaderboard import rebuild, saving
 from leaderboard.models import Snapshot
 from providers.models import LanguageModel
 from tests import factories
-from tests.leaderboard.data import stored
+from tests.leaderboard.data import rebuilt, stored
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +35,7 @@ class Others:
             self.left -= 1
             left, self.left = self.left, 0  # the other's own rebuild is left alone
             stored(*self.pair)
-            assert services.snapshot_rebuild() is not None
+            assert rebuilt() is not None
             self.left = left
         return self.judge(*arguments)
 
@@ -46,12 +46,12 @@ def test_an_older_reading_saved_last_does_not_become_the_newest(
 ) -> None:
     stored(*pair)
     if not is_first:
-        services.snapshot_rebuild()
+        rebuilt()
         stored(*pair)
     already = Snapshot.objects.count()
     votes = 2 if is_first else 3
     Others(monkeypatch, pair)
-    assert services.snapshot_rebuild() is None
+    assert rebuilt() is None
     assert Snapshot.objects.latest().comparisons == votes
     assert Snapshot.objects.count() == already + 1
 
@@ -75,7 +75,7 @@ def test_a_rebuild_that_starts_over_has_the_votes_of_both(
     stored(*pair)
     Others(monkeypatch, pair)
     vote_before_starting_over(pair, monkeypatch)
-    snapshot = services.snapshot_rebuild()
+    snapshot = rebuilt()
     assert snapshot is not None
     assert snapshot == Snapshot.objects.latest()
     assert snapshot.comparisons == 3
@@ -87,7 +87,7 @@ def test_a_rebuild_that_always_comes_late_leaves_it_to_the_others(
     stored(*pair)
     others = Others(monkeypatch, pair, times=rebuild.ATTEMPTS + 1)
     vote_before_starting_over(pair, monkeypatch)
-    assert services.snapshot_rebuild() is None
+    assert rebuilt() is None
     assert others.left == 1
     assert Snapshot.objects.count() == rebuild.ATTEMPTS
     assert Snapshot.objects.latest().comparisons == 2 * rebuild.ATTEMPTS
@@ -97,7 +97,7 @@ def test_the_last_attempt_does_not_give_way_to_a_snapshot_of_fewer_votes(
     pair: tuple[LanguageModel, LanguageModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored(*pair)
-    earlier = services.snapshot_rebuild()
+    earlier = rebuilt()
     assert earlier is not None
     stored(*pair)
     monkeypatch.setattr(rebuild, "ATTEMPTS", 1)
@@ -111,7 +111,7 @@ def test_the_last_attempt_does_not_give_way_to_a_snapshot_of_fewer_votes(
         return plain(*arguments)
 
     monkeypatch.setattr(rebuild, "judge", judge)
-    assert services.snapshot_rebuild() is not None
+    assert rebuilt() is not None
     assert Snapshot.objects.latest().comparisons == 2
 
 
@@ -130,5 +130,5 @@ def test_a_snapshot_is_saved_under_a_lock(
             locks.extend(cursor.fetchall())
 
     monkeypatch.setattr(saving, "snapshots_prune", prune)
-    services.snapshot_rebuild()
+    rebuilt()
     assert locks == [(saving.LOCK,)]

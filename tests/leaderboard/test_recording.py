@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 def enqueue(monkeypatch: pytest.MonkeyPatch) -> mock.Mock:
     """Stands for the broker, which no test has."""
     fake = mock.Mock()
-    monkeypatch.setattr(tasks.snapshot_rebuild, "apply_async", fake)
+    monkeypatch.setattr(tasks.snapshots_rebuild, "apply_async", fake)
     return fake
 
 
@@ -80,9 +80,9 @@ def test_a_broker_or_cache_that_is_down_fails_no_vote(
 
 def test_after_a_failed_request_the_next_vote_asks_again(enqueue: mock.Mock) -> None:
     enqueue.side_effect = ConnectionError
-    services.snapshot_request()
+    services.snapshots_request()
     enqueue.side_effect = None
-    services.snapshot_request()
+    services.snapshots_request()
     assert enqueue.call_count == 2
 
 
@@ -100,6 +100,6 @@ def test_votes_that_are_left_out_and_counted_again_have_a_snapshot_made(
 
 def test_the_task_has_its_name_and_makes_the_snapshot() -> None:
     stored(factories.language_model(), factories.language_model())
-    assert tasks.snapshot_rebuild.name == "snapshot_rebuild"
-    tasks.snapshot_rebuild()
+    assert tasks.snapshots_rebuild.name == "snapshots_rebuild"
+    tasks.snapshots_rebuild()
     assert Snapshot.objects.count() == 1

@@ -1,4 +1,4 @@
-"""One fake upstream for the tests of a module."""
+"""A fake upstream of its own for each test of this folder: what one asked is not counted in another."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.upstream import Upstream
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def upstream() -> Iterator[Upstream]:
     with Upstream() as upstream:
         yield upstream

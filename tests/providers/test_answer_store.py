@@ -60,6 +60,22 @@ def test_several_answers_to_one_request_serve_one_after_the_other(model: Languag
     assert kept_for(reader, model) is None
 
 
+def test_a_model_that_is_asked_elsewhere_or_otherwise_answers_anew(model: LanguageModel) -> None:
+    reader = factories.user()
+    answered(model, None)
+    assert model.endpoint
+    for row, field, value in (
+        (model, "upstream_id", "another"),
+        (model, "quirks", {"extra_body": {"reasoning_effort": "high"}}),
+        (model.endpoint, "base_url", "http://127.0.0.1:10/v1"),
+    ):
+        before = getattr(row, field)
+        setattr(row, field, value)
+        assert kept_for(reader, model) is None, field
+        setattr(row, field, before)
+    assert kept_for(reader, model) is not None
+
+
 def test_another_question_sampling_or_system_prompt_is_another_request(model: LanguageModel) -> None:
     reader = factories.user()
     answered(model, None)

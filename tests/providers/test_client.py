@@ -15,7 +15,8 @@ from tests.fakes.upstream import Upstream
 from tests.waiting import until
 
 # Wide enough for a busy machine; a test that waits for a timeout to run out names a short one.
-QUICK = Timeouts(connect=2, first_token=2, idle=0.3, total=5)
+QUICK = Timeouts(connect=10, first_token=10, idle=2, total=20)
+SHORT_SECONDS = 0.2
 
 
 @pytest.fixture(autouse=True)
@@ -70,9 +71,8 @@ async def test_a_timeout_that_the_service_reports_is_tried_again() -> None:
 async def test_nobody_waits_for_a_service_that_wants_a_long_wait() -> None:
     late = scripts.Failure("429 Too Many Requests", retry_after="3600")
     with Upstream({"late": late}) as upstream:
-        began = time.monotonic()
-        error = await failure(target(upstream, "late"))
-        assert time.monotonic() - began < 1
+        async with asyncio.timeout(60):
+            error = await failure(target(upstream, "late"))
         assert error.retry_after == 3600
         assert len(upstream.requests) == 1
 
@@ -88,37 +88,36 @@ async def test_an_address_where_nobody_listens_is_tried_three_times(upstream: Up
 @pytest.mark.parametrize("model", ["silent", "stall-before"])
 async def test_a_first_token_that_does_not_come_is_a_timeout(upstream: Upstream, model: str) -> None:
     began = time.monotonic()
-    error = await failure(target(upstream, model, replace(QUICK, first_token=0.3)))
-    assert error.kind is ErrorKind.TIMEOUT
-    assert 0.29 < time.monotonic() - began < 1.5
-    assert len(upstream.asked(model)) == 1
+    error = await failure(target(upstream, model, replace(QUICK, first_token=SHORT_SECONDS)))
+    assert (error.kind, error.detail.split(",")[0]) == (ErrorKind.TIMEOUT, f"nothing came for {SHORT_SECONDS} s")
+    assert time.monotonic() - began >= SHORT_SECONDS * 0.95
+    assert len(upstream.asked(model)) <= 1  # none, where the machine is so busy that it came too late
 
 
 async def test_a_pause_that_is_too_long_is_a_timeout(upstream: Upstream) -> None:
-    began = time.monotonic()
-    error = await failure(target(upstream, "stall-after", replace(QUICK, first_token=2, idle=0.1)))
-    assert error.kind is ErrorKind.TIMEOUT
-    assert time.monotonic() - began < 1
+    error = await failure(target(upstream, "stall-after", replace(QUICK, idle=SHORT_SECONDS)))
+    assert (error.kind, error.detail.split(",")[0]) == (ErrorKind.TIMEOUT, f"nothing came for {SHORT_SECONDS} s")
 
 
 async def test_an_answer_that_never_ends_is_a_timeout(upstream: Upstream) -> None:
     began = time.monotonic()
-    error = await failure(target(upstream, "slow", replace(QUICK, idle=1, total=0.3)))
+    error = await failure(target(upstream, "slow", replace(QUICK, total=SHORT_SECONDS)))
     assert error.kind is ErrorKind.TIMEOUT
-    assert 0.29 < time.monotonic() - began < 0.9
+    assert time.monotonic() - began >= SHORT_SECONDS * 0.95
 
 
-async def test_the_total_covers_retries_too(upstream: Upstream) -> None:
-    began = time.monotonic()
-    await failure(target(upstream, "broken-500", replace(QUICK, total=0.001)))
-    assert time.monotonic() - began < 1
+async def test_a_timeout_of_our_own_is_not_tried_again(upstream: Upstream) -> None:
+    before = len(upstream.asked("broken-500"))
+    error = await failure(target(upstream, "broken-500", replace(QUICK, total=0.0)))
+    assert error.kind is ErrorKind.TIMEOUT
+    assert len(upstream.asked("broken-500")) <= before + 1
 
 
 async def test_a_slow_reader_is_no_slow_service(upstream: Upstream) -> None:
     """The time that whoever reads takes is not the service's."""
-    stream = stream_answer(target(upstream, "steady"), [Message("user", "Why?")])
+    stream = stream_answer(target(upstream, "steady", replace(QUICK, idle=0.5)), [Message("user", "Why?")])
     await anext(stream)
-    await asyncio.sleep(2 * QUICK.idle)
+    await asyncio.sleep(1)
     assert (await drain(stream)).text.endswith(scripts.STEADY[-20:])
 
 
@@ -152,9 +151,8 @@ async def test_a_whole_answer_is_a_drained_stream(upstream: Upstream) -> None:
 async def test_no_task_stays_behind(upstream: Upstream, model: str) -> None:
     before = asyncio.all_tasks()
     with suppress(ProviderError):
-        await answer(target(upstream, model))
-    await asyncio.sleep(0.02)
-    assert asyncio.all_tasks() == before
+        await answer(target(upstream, model, replace(QUICK, first_token=SHORT_SECONDS, idle=SHORT_SECONDS)))
+    await until(lambda: asyncio.all_tasks() == before)
 
 
 @pytest.mark.parametrize("model", ["slow", "silent", "stall-after", "always-429"])
@@ -168,8 +166,7 @@ async def test_who_gives_up_leaves_neither_task_nor_connection(model: str) -> No
         await asyncio.gather(task, return_exceptions=True)
         if model != "always-429":  # there the answer is complete and its connection may be used again
             await until(lambda: not upstream.connections)
-        await asyncio.sleep(0.02)
-        assert asyncio.all_tasks() == before
+        await until(lambda: asyncio.all_tasks() == before)
 
 
 async def test_a_stream_that_is_closed_early_closes_its_connection() -> None:

@@ -70,6 +70,31 @@ def test_saving_without_a_key_leaves_the_stored_one(operator: Client) -> None:
     assert keys.key_of(endpoint) == SECRET
 
 
+@pytest.mark.parametrize("address", ["https://elsewhere.example/v1", "http://upstream.example:81/v1"])
+def test_an_address_on_another_server_wants_the_key_anew(operator: Client, address: str) -> None:
+    endpoint = save(operator, factories.endpoint(base_url="http://upstream.example/v1"), new_key=SECRET)
+    url = f"/admin/providers/endpoint/{endpoint.pk}/change/"
+    answer = operator.post(url, form_of(endpoint, base_url=address))
+    assert "The address leads to another server" in answer.content.decode()
+    endpoint.refresh_from_db()
+    assert endpoint.base_url == "http://upstream.example/v1"
+    assert keys.key_of(save(operator, endpoint, base_url="http://upstream.example:80/v2")) == SECRET
+    assert keys.key_of(save(operator, endpoint, base_url=address, new_key="sk-other")) == "sk-other"
+
+
+def test_a_stored_key_is_sent_to_no_other_server_however_the_address_changed(caplog: pytest.LogCaptureFixture) -> None:
+    model = factories.language_model(endpoint=factories.endpoint(needs_key=True))
+    assert model.endpoint
+    keys.endpoint_key_set(endpoint=model.endpoint, key=SECRET)
+    Endpoint.objects.update(base_url="https://elsewhere.example/v1")
+    keys.keys_refresh()
+    moved = LanguageModel.objects.select_related("endpoint").get()
+    assert target_for(moved).api_key == ""
+    assert not moved.is_active
+    assert "was pasted for http" in caplog.text
+    assert SECRET not in caplog.text
+
+
 def test_a_key_can_be_forgotten(operator: Client) -> None:
     endpoint = save(operator, factories.endpoint(), new_key=SECRET)
     endpoint = save(operator, endpoint, forget_key="on")

@@ -16,6 +16,9 @@ from tests.fakes import scripts
 from tests.fakes.upstream import Upstream
 from tests.waiting import until
 
+# Wide enough for a busy machine; a test that waits for a timeout to run out takes the short ones.
+PATIENT, IMPATIENT = Timeouts(10, 10, 10, 30), Timeouts(10, 2, 0.5, 30)
+
 
 class Saves:
     """Keeps what is saved; the first `failures` times it fails."""
@@ -80,15 +83,15 @@ def _nothing_is_left() -> Iterator[None]:
 
 def start(upstream: Upstream, model: str, saves: Saves, **changes: object) -> UUID:
     id = uuid4()
-    target = Target("openai", upstream.url, model, timeouts=Timeouts(1, 0.3, 0.3, 20))
+    target = Target("openai", upstream.url, model, timeouts=PATIENT)
     live.start(id, replace(target, **changes), [Message("user", "Why?")], saves)  # type: ignore[arg-type]
     return id
 
 
 async def done(id: UUID) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await live.wait(id)
-    await until(lambda: not live.alive([id]))  # over Redis this takes a moment
+    await until(lambda: not live.alive([id]), seconds=30)  # over Redis this takes a moment
 
 
 # --- Looking on ---
@@ -287,7 +290,7 @@ async def test_a_failure_keeps_the_text_and_says_its_kind(
     upstream: Upstream, model: str, kind: str, has_text: bool
 ) -> None:
     saves = Saves()
-    await done(start(upstream, model, saves))
+    await done(start(upstream, model, saves, timeouts=IMPATIENT if kind == "timeout" else PATIENT))
     assert (saves.last.status, saves.last.error_kind) == ("failed", kind)
     assert bool(saves.last.text) is has_text
     assert saves.last.error_message

@@ -40,7 +40,7 @@ class Command(BaseCommand):
         parser.add_argument("--minimum-votes", type=int, default=1)
         parser.add_argument("--majority", type=float, default=0.5)
         parser.add_argument("--no-likes", dest="likes", action="store_false")
-        for name in ("trajectories", "ties", "both-bad", "bundle", "gzip"):
+        for name in ("trajectories", "ties", "both-bad", "comments", "bundle", "gzip"):
             parser.add_argument(f"--{name}", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:

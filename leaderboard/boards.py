@@ -1,0 +1,66 @@
+"""Which comparisons a board is made of, and the parts of it that have a leaderboard of their own."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from leaderboard.models import MAIN, Board, Comparison, ComparisonQuerySet
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One category or one language of a board; what is empty filters nothing."""
+
+    category: str = ""
+    language: str = ""
+
+    @property
+    def filters(self) -> dict[str, str]:
+        named = {"category": self.category, "language": self.language}
+        return {name: value for name, value in named.items() if value}
+
+
+WHOLE = Segment()
+
+
+def comparisons_of(board: Board, segment: Segment = WHOLE) -> ComparisonQuerySet:
+    """Those of the board that count."""
+    return filtered(Comparison.objects.counted(), board).filter(**segment.filters)
+
+
+def filtered(rows: ComparisonQuerySet, board: Board) -> ComparisonQuerySet:
+    """What the board's filter leaves of `rows`, which may hold left out ones, too."""
+    # IN, because SQLite cannot look up a bare boolean in an index, and would then sort for the GROUP BY.
+    rows = rows.filter(is_blind__in=[True] if board.blind_only else [True, False])
+    equal: dict[str, Any] = {"category": board.category, "language": board.language, "board": board.imported_as}
+    rows = rows.filter(**{name: value for name, value in equal.items() if value})
+    for name, values in (("source_kind", board.sources), ("mode", board.modes)):
+        if len(values) == 1:
+            rows = rows.filter(**{name: values[0]})
+        elif values:
+            rows = rows.filter(**{f"{name}__in": values})
+    if board.since:
+        rows = rows.filter(created_at__gte=board.since)
+    if board.until:
+        rows = rows.filter(created_at__lt=board.until)
+    if board.group_id:
+        rows = rows.filter(voter__groups=board.group_id)
+    return rows
+
+
+def board_of(slug: str, *, is_staff: bool = False) -> Board | None:
+    """The board behind an address; None where there is none that may be seen."""
+    boards = Board.objects.all() if is_staff else Board.objects.filter(is_public=True)
+    return boards.filter(slug=slug or MAIN).first()
+
+
+def main_board_create(**kwargs: Any) -> None:
+    """The main board is always there; called after each migration."""
+    Board.objects.get_or_create(
+        slug=MAIN,
+        defaults={
+            "name": "All blind votes",
+            "description": "Every vote that a person on this server cast without knowing whose answers they were.",
+            "position": 0,
+            "sources": [Board.Source.PEOPLE.value],
+        },
+    )
