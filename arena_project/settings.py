@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "providers",
     "leaderboard",
     "battles",
+    "evaluations",
     "arena_project",
 ]
 

@@ -117,9 +117,9 @@ class Orders:
 
 
 def scores_table(scores: Sequence[Score]) -> list[ModelScores]:
-    """The lines, the best mean first. Equal scores give equal intervals: the seed is fixed."""
+    """The lines, the best mean first. The same scores in any order give the same figures to the last digit."""
     by_model: dict[str, list[Score]] = defaultdict(list)
-    for score in scores:
+    for score in sorted(scores, key=lambda score: (score.question, score.turn, score.score)):
         by_model[score.model].append(score)
     means = {model: _mean(own) for model, own in by_model.items()}
     lines = []
@@ -202,7 +202,7 @@ def _mean(scores: Sequence[Score]) -> Mean:
     by_question: dict[int, list[float]] = defaultdict(list)
     for score in scores:
         by_question[score.question].append(score.score)
-    lower, upper = _interval(list(by_question.values()))
+    lower, upper = _interval([by_question[question] for question in sorted(by_question)])
     std = float(values.std(ddof=1)) if len(values) > 1 else None
     return Mean(float(values.mean()), std, lower, upper, len(values))
 
