@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Avg, Count, F, QuerySet, Sum
 from django.db.models.functions import Length
 
-from accounts.models import User
+from accounts.models import Job, User
 from evaluations.errors import RunNotFound
 from evaluations.models import Answer, Judgment, Run
 from evaluations.scoring import Game, Score
@@ -28,6 +28,13 @@ def run_of(user: User, run_id: UUID | str) -> Run:
     if run is None:
         raise RunNotFound
     return run
+
+
+def is_under_way(run: Run) -> bool:
+    """Whether a worker has it, or will. A run that says so alone may have lost its worker."""
+    if not run.is_busy or run.job_id is None:
+        return False
+    return Job.objects.filter(pk=run.job_id, state__in=(Job.State.QUEUED, Job.State.RUNNING)).exists()
 
 
 def scores_of(run: Run, *, judge_id: int | None = None) -> list[Score]:

@@ -25,6 +25,7 @@ class Command(BaseCommand):
         if report.doubted:
             numbers = ", ".join(map(str, report.doubted))
             self.stderr.write(
-                f"{len(report.doubted)} of these references are reported wrong (FastChat pull request 3158): {numbers}.\n"
+                f"{len(report.doubted)} of these references are reported wrong (FastChat pull request 3158): "
+                f"{numbers}.\n"
                 "They can be corrected in the admin; a correction is a new version."
             )
