@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "leaderboard",
     "battles",
     "conversations",
+    "evaluations",
     "arena_project",
 ]
 

@@ -1,0 +1,150 @@
+"""The same from Python, for notebooks:
+
+    from evaluations.api import run_evaluation
+    results = await run_evaluation(models=["smollm2-135m"], judges=["smollm2-135m"], max_questions=2)
+    results.scores            # a list of dicts, one a score: `pandas.DataFrame(results.scores)`
+    results.document          # what results.json holds
+    results.save("results")
+
+Django must be set up first (`manage.py shell` and `django.setup()` do it).
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db.models import Q
+
+from accounts.models import User
+from common.charts.figure import WIDE, Figure, svg_file
+from evaluations.engine import Counts
+from evaluations.errors import EvaluationInvalid
+from evaluations.figures import figures_of_run
+from evaluations.models import QuestionSet, Run
+from evaluations.reports import as_csv, as_markdown
+from evaluations.results import results
+from evaluations.selectors import games_of, scores_of
+from evaluations.services import run_create, run_do, run_export
+from providers.models import LanguageModel
+
+OWN_SET = "tourney-80"
+
+
+@dataclass(frozen=True)
+class Results:
+    """What came of a run. Each part is read from the database once."""
+
+    run: Run
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        return results(self.run)
+
+    @cached_property
+    def scores(self) -> list[dict[str, Any]]:
+        """One row a score: model, question, category, turn, score."""
+        names = ("model", "question", "category", "turn", "score")
+        return [{name: getattr(score, name) for name in names} for score in scores_of(self.run)]
+
+    @cached_property
+    def games(self) -> list[dict[str, Any]]:
+        """One row a game: who met on what, and who won, 1 or 2, 0 for a tie, None where a verdict is missing."""
+        names = ("model_1", "model_2", "question", "category", "turn", "outcome")
+        return [{name: getattr(game, name) for name in names} for game in games_of(self.run)]
+
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        return figures_of_run(self.run)
+
+    def save(self, folder: Path | str) -> list[Path]:
+        """Write results.json, scores.csv, summary.md, the charts as SVG, and FastChat's files; return them."""
+        folder = Path(folder)
+        (folder / "charts").mkdir(parents=True, exist_ok=True)
+        texts = {
+            "results.json": json.dumps(self.document, indent=2, ensure_ascii=False) + "\n",
+            "scores.csv": "".join(as_csv(self.document)),
+            "summary.md": as_markdown(self.document),
+        }
+        for name, figure in self.figures.items():
+            texts[f"charts/{name}.svg"] = svg_file(figure, figure.widths[-1] if len(figure.widths) == 1 else WIDE)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        return [*(folder / name for name in texts), *run_export(run=self.run, folder=folder / "fastchat")]
+
+
+async def run_evaluation(
+    *,
+    models: list[str],
+    judges: list[str],
+    mode: str = Run.Mode.SINGLE,
+    baseline: str = "",
+    question_set: str = "",
+    name: str = "",
+    **options: Any,
+) -> Results:
+    """Run an evaluation to its end. Models and judges are slugs or names; `options` are those of
+    `evaluations.options.Options`, for example max_questions. Raises TourneyError."""
+    return await sync_to_async(
+        partial(_evaluate, models, judges, mode, baseline, question_set, name, options), thread_sensitive=False
+    )()
+
+
+def _evaluate(
+    models: list[str], judges: list[str], mode: str, baseline: str, slug: str, name: str, options: dict[str, Any]
+) -> Results:
+    run = run_create(
+        owner=owner(),
+        name=name or free_name(),
+        question_set=question_set(slug),
+        models=[model(one) for one in models],
+        judges=[model(one) for one in judges],
+        mode=mode,
+        baseline=model(baseline) if baseline else None,
+        options=options,
+    )
+
+    def tell(counts: Counts) -> None:
+        """Nobody watches."""
+
+    run_do(run_id=run.pk, tell=tell)
+    run.refresh_from_db()
+    return Results(run)
+
+
+def model(name: str) -> LanguageModel:
+    """By slug or name. Raises EvaluationInvalid."""
+    found = LanguageModel.objects.select_related("endpoint").filter(Q(slug=name) | Q(name=name)).first()
+    if found is None:
+        raise EvaluationInvalid(f"There is no model {name}. `manage.py mtbench --list-models` lists them.")
+    return found
+
+
+def question_set(slug: str = "") -> QuestionSet:
+    """By slug; without one our own, or the only one. Raises EvaluationInvalid."""
+    sets = QuestionSet.objects.all()
+    found = list(sets.filter(slug=slug) if slug else sets)
+    if len(found) == 1:
+        return found[0]
+    own = [one for one in found if one.slug == OWN_SET]
+    if own:
+        return own[0]
+    if slug or not found:
+        raise EvaluationInvalid(f"There is no question set {slug}; `manage.py questions_import` makes one.")
+    raise EvaluationInvalid(f"Name one of the question sets: {', '.join(one.slug for one in found)}.")
+
+
+def owner() -> User:
+    """The first administrator, made without a password where there is none yet."""
+    found = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    return found or User.objects.create_superuser("admin", email="", password=None)
+
+
+def free_name() -> str:
+    """A name that no run has."""
+    number = Run.objects.count() + 1
+    while Run.objects.filter(name=f"run-{number}").exists():
+        number += 1
+    return f"run-{number}"

@@ -1,0 +1,27 @@
+"""What callers of evaluations may catch."""
+
+from common.errors import Conflict, NotFound, TourneyError
+
+
+class EvaluationInvalid(TourneyError):
+    code = "evaluation_invalid"
+    message = "This run cannot be made."
+
+
+class QuestionsInvalid(TourneyError):
+    code = "questions_invalid"
+    message = "This file cannot be read."
+
+
+class RunNotFound(NotFound):
+    message = "There is no such run, or it is not yours."
+
+
+class RunExists(Conflict):
+    code = "run_exists"
+    message = "There is a run of this name already. Choose another name, or resume it."
+
+
+class RunBusy(Conflict):
+    code = "run_busy"
+    message = "This run is under way. Wait until it has ended, or cancel it first."

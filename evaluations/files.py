@@ -1,0 +1,105 @@
+"""Rows of FastChat's files, checked one by one. Knows files, not tables."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from battles.imports.errors import ImportInvalid
+from battles.imports.reading import rows
+from evaluations.errors import QuestionsInvalid
+
+CATEGORY_LENGTH = 32
+NUMBER_MAX = 2_147_483_647
+TURNS_MAX = 50
+
+
+class Row:
+    """One object of a file; its getters raise QuestionsInvalid with file and line."""
+
+    def __init__(self, file: str, line: int, values: dict[str, Any]) -> None:
+        self.where = f"{file}, line {line}"
+        self.values = values
+
+    def problem(self, what: str) -> QuestionsInvalid:
+        return QuestionsInvalid(f"{self.where}: {what} Nothing was kept.")
+
+    def text(self, name: str, *, limit: int | None = None, default: str | None = None) -> str:
+        value = self.values.get(name, default)
+        if not isinstance(value, str):
+            raise self.problem(f"{name} must be a text.")
+        if limit is not None and not 0 < len(value) <= limit:
+            raise self.problem(f"{name} must have 1 to {limit} characters.")
+        return clean(value)
+
+    def number(self, name: str, *, default: int | None = None, low: int = 0, high: int = NUMBER_MAX) -> int:
+        value = self.values.get(name, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise self.problem(f"{name} must be a whole number from {low} to {high}.")
+        return value
+
+    def figure(self, name: str) -> float | None:
+        value = self.values.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.problem(f"{name} must be a number.")
+        return float(value)
+
+    def texts(self, name: str, values: Any) -> list[str]:
+        if not isinstance(values, list) or not 1 <= len(values) <= TURNS_MAX:
+            raise self.problem(f"{name} must be a list of 1 to {TURNS_MAX} texts.")
+        if not all(isinstance(value, str) for value in values):
+            raise self.problem(f"each of {name} must be a text.")
+        return [clean(value) for value in values]
+
+    def choices(self) -> list[list[str]]:
+        """The turns of each choice of an answer."""
+        found = self.values.get("choices")
+        if not isinstance(found, list) or not found or not all(isinstance(choice, dict) for choice in found):
+            raise self.problem("choices must be a list of objects, each with turns.")
+        return [self.texts("turns", choice.get("turns")) for choice in found]
+
+    def judge(self) -> tuple[str, str]:
+        """The judge's model and the name of its prompt."""
+        found = self.values.get("judge")
+        if not isinstance(found, list) or len(found) != 2 or not all(isinstance(part, str) and part for part in found):
+            raise self.problem('judge must name the model and the prompt, for example ["gpt-4", "single-v1"].')
+        if max(map(len, found)) > 100:
+            raise self.problem("the names of judge and prompt may have 100 characters each.")
+        return found[0], found[1]
+
+
+def clean(text: str) -> str:
+    """Without NUL, which PostgreSQL cannot hold."""
+    return text.replace("\0", "\ufffd")
+
+
+def read(path: Path) -> Iterator[Row]:
+    """Yield the rows of one file. Raises QuestionsInvalid where it is not JSON Lines, or cannot be opened."""
+    try:
+        with path.open("rb") as file:
+            yield from read_open(file, path.name)
+    except OSError as error:
+        raise QuestionsInvalid(f"{path}: {error.strerror}.") from error
+
+
+def read_open(file: IO[bytes], name: str) -> Iterator[Row]:
+    try:
+        for line, values in rows(file):
+            yield Row(name, line, values)
+    except ImportInvalid as error:
+        raise QuestionsInvalid(f"{name}, {error}") from error
+
+
+def question(row: Row) -> tuple[int, str, list[str], list[str]]:
+    """Number, category, turns, and what the file calls its reference."""
+    turns = row.texts("turns", row.values.get("turns"))
+    if not all(turn.strip() for turn in turns):
+        raise row.problem("a turn is empty.")
+    hints = row.values.get("reference") or []
+    return (
+        row.number("question_id"),
+        row.text("category", limit=CATEGORY_LENGTH).strip().lower(),
+        turns,
+        row.texts("reference", hints) if hints else [],
+    )

@@ -1,0 +1,216 @@
+"""A run from its beginning to its end. Called through the services."""
+
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import yaml
+from asgiref.sync import async_to_sync, sync_to_async
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.errors import JobNotFound, JobOver
+from accounts.jobs import JobCancelled, Progress, job_cancel, job_create
+from accounts.models import Job, User
+from common.errors import TourneyError
+from evaluations.engine import Counts, Engine
+from evaluations.errors import EvaluationInvalid, RunBusy, RunExists
+from evaluations.models import JudgePrompt, Question, QuestionSet, Run
+from evaluations.options import Options
+from evaluations.planning import plan_of
+from evaluations.questions import judge_prompt_store
+from evaluations.selectors import is_under_way
+from evaluations.verdicts import State
+from providers.adapters.http import close_clients
+from providers.models import GeneratedText, LanguageModel
+from providers.services import budget_check
+
+KIND = "evaluation"
+PROMPTS = Path(__file__).with_name("judge_prompts.yaml")
+MODELS_MAX = 100
+
+
+@transaction.atomic
+def judge_prompts_seed() -> int:
+    """Add our own judge prompts, or their new versions; return how many."""
+    rows = yaml.safe_load(PROMPTS.read_text(encoding="utf-8"))
+    names = {"kind": JudgePrompt.Kind.SINGLE, "scope": JudgePrompt.Scope.ANY, "has_reference": False}
+    new = 0
+    for row in rows:
+        fields = {**names, **{name: value for name, value in row.items() if name != "name"}}
+        new += judge_prompt_store(family="tourney", name=row["name"], **fields)
+    return new
+
+
+@transaction.atomic
+def run_create(
+    *,
+    owner: User,
+    name: str,
+    question_set: QuestionSet,
+    models: Collection[LanguageModel],
+    judges: Collection[LanguageModel],
+    mode: str = Run.Mode.SINGLE,
+    baseline: LanguageModel | None = None,
+    options: dict[str, Any] | None = None,
+) -> Run:
+    """Store a run that nobody has begun. A baseline answers, too, where it is not among the models.
+
+    Raises EvaluationInvalid where it could not be done, RunExists where the name is taken.
+    """
+    judge_prompts_seed()
+    settled = _options(options or {})
+    everybody = list({model.pk: model for model in [*models, *([baseline] if baseline else [])]}.values())
+    _check(mode, everybody, judges, baseline, settled, question_set)
+    try:
+        with transaction.atomic():
+            run = Run.objects.create(
+                owner=owner,
+                name=name,
+                question_set=question_set,
+                mode=mode,
+                baseline=baseline,
+                options=msgspec.to_builtins(settled),
+            )
+    except IntegrityError:
+        raise RunExists from None
+    run.contenders.set(everybody)
+    run.judges.set(judges)
+    return run
+
+
+def _options(options: dict[str, Any]) -> Options:
+    try:
+        return msgspec.convert(options, Options)
+    except msgspec.ValidationError as error:
+        raise EvaluationInvalid(f"The options are not right: {error}.") from error
+
+
+def _check(
+    mode: str,
+    models: Collection[LanguageModel],
+    judges: Collection[LanguageModel],
+    baseline: LanguageModel | None,
+    options: Options,
+    question_set: QuestionSet,
+) -> None:
+    if mode not in Run.Mode.values:
+        raise EvaluationInvalid(f"The mode must be one of {', '.join(Run.Mode.values)}.")
+    if not 1 <= len(models) <= MODELS_MAX:
+        raise EvaluationInvalid(f"A run takes 1 to {MODELS_MAX} models.")
+    if mode == Run.Mode.BASELINE and baseline is None:
+        raise EvaluationInvalid("Name a baseline to compare the models with.")
+    if mode != Run.Mode.BASELINE and baseline is not None:
+        raise EvaluationInvalid("Only a run against a baseline has one.")
+    if mode != Run.Mode.SINGLE and len(models) < 2:
+        raise EvaluationInvalid("A comparison needs two models.")
+    if away := sorted(model.name for model in {*models, *judges} if not model.is_active):
+        raise EvaluationInvalid(f"These models cannot be asked: {', '.join(away)}.")
+    if not Question.objects.filter(question_set=question_set).exists():
+        raise EvaluationInvalid("This question set has no questions yet.")
+    if judges and not JudgePrompt.objects.filter(family=options.prompts).exists():
+        raise EvaluationInvalid(f"There are no judge prompts called {options.prompts}.")
+
+
+@transaction.atomic
+def run_start(*, run: Run) -> Run:
+    """Have a worker do what is missing. Raises RunBusy while one is at it, BudgetSpent where there is no money."""
+    locked = Run.objects.select_for_update().select_related("owner").get(pk=run.pk)
+    if is_under_way(locked):
+        raise RunBusy
+    everybody = LanguageModel.objects.select_related("endpoint").filter(
+        Q(pk__in=run.contenders.values("pk")) | Q(pk__in=run.judges.values("pk"))
+    )
+    budget_check(user_id=run.owner_id, contenders=everybody)
+    job = job_create(owner=locked.owner, kind=KIND, parameters={"title": f"Evaluation {run.name}", "run": str(run.pk)})
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.QUEUED, error="", finished_at=None, job_id=job.pk)
+    run.refresh_from_db()
+    return run
+
+
+def run_cancel(*, run: Run) -> Run:
+    """Have a run end; what is answered and judged by then stays. Nothing for one that is over."""
+    if run.is_busy:
+        if run.job_id is not None:
+            with suppress(JobOver, JobNotFound):
+                job_cancel(owner=run.owner, job_id=run.job_id)
+        if run.job_id is None or not Job.objects.filter(pk=run.job_id, state=Job.State.RUNNING).exists():
+            _end(run, Run.Status.CANCELLED)
+        run.refresh_from_db()
+    return run
+
+
+@transaction.atomic
+def run_clear_failed(*, run: Run) -> int:
+    """Forget answers that failed and judgments without a verdict, so that the next start asks again; return how many.
+
+    Raises RunBusy.
+    """
+    if is_under_way(run):
+        raise RunBusy
+    answers, _ = run.answers.exclude(status=GeneratedText.Status.FINISHED).delete()
+    judgments, _ = run.judgments.exclude(state=State.OK).delete()
+    return answers + judgments
+
+
+@transaction.atomic
+def run_extend(*, run: Run, models: Collection[LanguageModel] = (), judges: Collection[LanguageModel] = ()) -> Run:
+    """Add models or judges to a run that is over; the next start does what they lack. Raises RunBusy and
+    EvaluationInvalid."""
+    if is_under_way(run):
+        raise RunBusy
+    everybody = {*run.contenders.select_related("endpoint"), *models}
+    _check(run.mode, everybody, {*judges}, run.baseline, msgspec.convert(run.options, Options), run.question_set)
+    run.contenders.add(*models)
+    run.judges.add(*judges)
+    return run
+
+
+def run_do(*, run_id: UUID | str, tell: Callable[[Counts], None]) -> Counts:
+    """Do what is missing of a run, here and now. `tell` is called every second; what it raises ends the work.
+
+    Safe to begin again after any end. Raises what `tell` raises.
+    """
+    run = Run.objects.select_related("question_set", "owner", "baseline").get(pk=run_id)
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, started_at=run.started_at or timezone.now())
+    try:
+        counts = async_to_sync(_go)(Engine(plan_of(run)), tell)
+    except (JobCancelled, KeyboardInterrupt):
+        _end(run, Run.Status.CANCELLED)
+        raise
+    except TourneyError as error:
+        _end(run, Run.Status.FAILED, str(error))
+        raise
+    except Exception:
+        _end(run, Run.Status.FAILED, "Something broke on our side. The log of the server says more; resume it.")
+        raise
+    _end(run, Run.Status.DONE)
+    return counts
+
+
+async def _go(engine: Engine, tell: Callable[[Counts], None]) -> Counts:
+    async def pulse(counts: Counts) -> None:
+        await sync_to_async(partial(tell, counts))()
+
+    try:
+        return await engine.go(pulse)
+    finally:
+        await close_clients()
+
+
+def _end(run: Run, status: str, error: str = "") -> None:
+    Run.objects.filter(pk=run.pk).update(status=status, error=error, finished_at=timezone.now())
+
+
+def run_work(parameters: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """What the job of a run does."""
+    counts = run_do(run_id=parameters["run"], tell=lambda now: progress(now.done, now.total))
+    return {
+        "run": parameters["run"],
+        "summary": f"{counts.answers} answers, {counts.judgments} judgments, {counts.failed + counts.unread} failed.",
+    }
