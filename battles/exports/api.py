@@ -20,8 +20,8 @@ from battles.exports.kinds import KINDS
 from battles.exports.selection import RANKINGS, SHAPES, SOURCES, Selection
 from battles.exports.work import export_request
 from battles.models import Category
-from common.audit import Deed, note
 from common.api import FormatIsOurs
+from common.audit import Deed, note
 from common.database import in_database_thread
 
 
