@@ -60,5 +60,7 @@ def badge(request: HttpRequest, slug: str) -> HttpResponse:
     response = render(
         request, "leaderboard/badge.svg", {"row": row, "scale": asked.method.scale}, content_type="image/svg+xml"
     )
-    response.headers["Cache-Control"] = f"public, max-age={CACHED_SECONDS}"
+    # What only administrators may see must not be kept for others on the way.
+    who = "public" if asked.board.is_public else "private"
+    response.headers["Cache-Control"] = f"{who}, max-age={CACHED_SECONDS}"
     return response

@@ -1,6 +1,6 @@
 """Every read of the leaderboard. Nothing here fits: pages and API show what a snapshot says."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db.models import F, QuerySet
@@ -81,15 +81,6 @@ def personal_is_old(snapshot: Snapshot | None) -> bool:
     """Whether everybody's ratings have changed since a person's ranking was made."""
     newest = _main().order_by("-id").values_list("pk", flat=True).first()
     return snapshot is not None and snapshot.parameters.get("everybody") != newest
-
-
-def certain_leader(ratings: Iterable[Rating]) -> Rating | None:
-    """The one model that is certainly better than every other; None where no model is."""
-    rated = [rating for rating in ratings if rating.rank is not None]
-    if len(rated) < 2:
-        return None
-    first = [rating for rating in rated if rating.rank_upper == 1]
-    return first[0] if len(first) == 1 else None
 
 
 def _newest_first(board: Board, segment: Segment, person_id: int | None = None) -> QuerySet[Snapshot]:

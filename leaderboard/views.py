@@ -20,6 +20,7 @@ from leaderboard.choices import board_choices, method_choices, segment_choices, 
 from leaderboard.errors import BoardMissing, MethodMissing
 from leaderboard.exclusions import Exclusion
 from leaderboard.figures import FIGURES
+from leaderboard.methods import certain_leader
 from leaderboard.models import Snapshot
 from leaderboard.shown import Shown, shown
 from leaderboard.table import Axis, headings, in_order, sorting
@@ -130,7 +131,7 @@ def table_context(request: HttpRequest, asked: Shown) -> dict[str, Any]:
         "axis": axis,
         "query": urlencode(asked.query),
         "headings": headings(column, asked.query, descending=descending),
-        "leader": selectors.certain_leader(row.rating for row in standings),
+        "leader": certain_leader(standings),
         "left_out": sum(left_out.values()),
         "reasons": [(labels.get(reason, reason), number) for reason, number in left_out.items()],
     }

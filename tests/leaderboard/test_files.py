@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from leaderboard.figures import FIGURES
+from leaderboard.models import Board
 from providers.models import LanguageModel
 from tests import factories
 from tests.leaderboard.data import rebuilt, stored
@@ -57,6 +58,16 @@ def test_a_badge_is_xml_whatever_the_name_and_shows_a_share_as_one(client: Clien
     drawing = ElementTree.fromstring(answer.content)
     assert drawing.attrib["aria-label"].startswith("Ann & <b>: ")
     assert drawing.attrib["aria-label"].endswith(" %")
+
+
+def test_a_badge_of_a_board_that_is_not_public_is_kept_by_nobody_on_the_way(client: Client) -> None:
+    Board.objects.create(slug="secret", name="Secret", is_public=False)
+    rebuilt()
+    address = reverse("leaderboard:badge", args=["ann"])
+    assert client.get(address).headers["Cache-Control"].startswith("public")
+    assert client.get(address, {"board": "secret"}).status_code == 404
+    client.force_login(factories.user(is_staff=True))
+    assert client.get(address, {"board": "secret"}).headers["Cache-Control"].startswith("private")
 
 
 @pytest.mark.parametrize("path", ["table.xml", "charts/nothing.svg", "charts/ratings.exe", "badge/nobody.svg"])
