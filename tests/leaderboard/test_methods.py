@@ -10,8 +10,10 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from leaderboard import extras, services
+from leaderboard.boards import WHOLE
+from leaderboard.history import history_of
 from leaderboard.methods import METHODS
-from leaderboard.models import Comparison, Snapshot
+from leaderboard.models import MAIN, Board, Comparison, Snapshot
 from leaderboard.shown import shown
 from leaderboard.statistics.ballots import Ballots
 from leaderboard.statistics.rankings import MAX_TIED, UNPLACED
@@ -118,6 +120,12 @@ def test_history_ends_with_todays_ratings_and_counts_every_vote(models: list[Lan
     assert len(history["times"]) == 9
     for row in snapshot.ratings.all():
         assert history["ratings"][str(row.model_id)][-1] == pytest.approx(row.rating, abs=0.1)
+
+
+def test_votes_that_are_left_out_while_a_snapshot_is_made_leave_an_empty_history(models: list[LanguageModel]) -> None:
+    stored(models[0], models[1])
+    board = Board.objects.get(slug=MAIN)
+    assert history_of(board, WHOLE, [models[2].pk])["times"] == []
 
 
 def test_neighbours_are_told_apart_by_their_own_votes_and_a_person_counts_once(models: list[LanguageModel]) -> None:
