@@ -12,12 +12,12 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import Audited, ReadOnly
 from leaderboard import services
+from leaderboard.exclusions import Exclusion
 from leaderboard.models import MAIN, Board, Comparison, ComparisonQuerySet, Rating, Snapshot
 from leaderboard.review_admin import ReviewAdmin, VoterScoreAdmin
 
 __all__ = ["ComparisonAdmin", "ReviewAdmin", "VoterScoreAdmin"]
 
-LEFT_OUT = "admin"
 # How comparisons can have been asked for; what an import says nothing of has none.
 MODES = [("blind", _("Blind battle")), ("named", _("Named battle")), ("lineup", _("Line-up"))]
 
@@ -61,7 +61,7 @@ class ComparisonAdmin(Audited, ReadOnly, admin.ModelAdmin):
 
     @admin.action(description=_("Leave out of the ratings"), permissions=["exclude"])
     def leave_out(self, request: HttpRequest, queryset: QuerySet[Comparison]) -> None:
-        changed = services.comparisons_exclude(comparisons=self._own(request, queryset), reason=LEFT_OUT)
+        changed = services.comparisons_exclude(comparisons=self._own(request, queryset), reason=Exclusion.ADMIN)
         messages.success(request, _g("Left out: %(number)d. New ratings are on the way.") % {"number": changed})
 
     @admin.action(description=_("Count again"), permissions=["exclude"])

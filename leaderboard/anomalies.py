@@ -25,12 +25,14 @@ DECIDED_MIN = 5
 BURST_SECONDS = 600.0
 BURST_VOTES_MIN = 10
 KEPT = 50
-COLUMNS = ("model_a_id", "model_b_id", "outcome", "voter_id", "created_at", "exclusion")
+SEED = 1
+COLUMNS = ("model_a_id", "model_b_id", "outcome", "voter_id", "created_at", "exclusion", "source_id")
 
 
 @dataclass(frozen=True, slots=True)
 class _Votes:
-    """The blind votes of people, one row each, (m,); models are numbered, `voter` is a person's id, `at` in seconds."""
+    """The blind comparisons of people, one row each, (m,); models are numbered, `voter` is a person's id, `at` in
+    seconds. All rows of one `ballot` are one vote: the pairs of a line-up are neither independent nor a burst."""
 
     models: list[int]
     voter: Integers
@@ -39,6 +41,15 @@ class _Votes:
     outcome: Integers
     at: "np.ndarray[Any, np.dtype[np.float64]]"
     counts: "np.ndarray[Any, np.dtype[np.bool_]]"
+    ballot: Integers
+
+    def one_each(self, rows: "np.ndarray[Any, np.dtype[np.bool_]]") -> "np.ndarray[Any, np.dtype[np.bool_]]":
+        """Of the chosen rows one of each ballot, drawn: the first would favour whoever stands first."""
+        drawn = np.random.default_rng(SEED).permutation(np.flatnonzero(rows))
+        _, place = np.unique(self.ballot[drawn], return_index=True)
+        chosen = np.zeros(len(rows), dtype=np.bool_)
+        chosen[drawn[place]] = True
+        return chosen
 
     def ballots(self, rows: "np.ndarray[Any, np.dtype[np.bool_]]") -> Ballots:
         columns = (self.voter[rows], self.first[rows], self.second[rows], self.outcome[rows])
@@ -50,10 +61,11 @@ def votes_review() -> Review:
     begun = perf_counter()
     votes = _read()
     scores = _voter_scores(votes)
+    given = votes.one_each(np.ones(len(votes.voter), dtype=np.bool_))
     with transaction.atomic():
         review = Review.objects.create(
-            votes=len(votes.voter),
-            left_out=int((~votes.counts).sum()),
+            votes=int(given.sum()),
+            left_out=int((given & ~votes.counts).sum()),
             ratings=_ratings(votes),
             bursts=_bursts(votes),
             seconds=perf_counter() - begun,
@@ -72,6 +84,7 @@ def _read() -> _Votes:
     rows = list(found.order_by("-id").values_list(*COLUMNS)[:VOTES_MAX])
     models = sorted({row[0] for row in rows} | {row[1] for row in rows})
     number = {pk: index for index, pk in enumerate(models)}
+    ballots = {name: index for index, name in enumerate(dict.fromkeys(row[6] for row in rows))}
 
     def whole(values: list[Any]) -> Integers:
         return np.asarray(values, dtype=np.int64)
@@ -84,6 +97,7 @@ def _read() -> _Votes:
         outcome=whole([CODES[row[2]] for row in rows]),
         at=np.asarray([row[4].timestamp() for row in rows], dtype=np.float64),
         counts=np.asarray([not row[5] for row in rows], dtype=np.bool_),
+        ballot=whole([ballots[row[6]] for row in rows]),
     )
 
 
@@ -91,9 +105,9 @@ def _voter_scores(votes: _Votes) -> list[VoterScore]:
     """Of the votes that count: those that do not shall not shape what everyone thinks."""
     if not votes.counts.any():
         return []
-    ballots = votes.ballots(votes.counts)
-    people = np.unique(votes.voter[votes.counts])  # in the order of the clusters
-    found = voters(ballots, seed=1)
+    rows = votes.one_each(votes.counts)
+    people = np.unique(votes.voter[rows])  # in the order of the clusters
+    found = voters(votes.ballots(rows), seed=SEED)
     return [
         VoterScore(
             voter_id=int(people[row]),
@@ -134,13 +148,14 @@ def _bursts(votes: _Votes) -> list[dict[str, Any]]:
     """Spans in which one person voted, or one model won, far more often than their share of all votes."""
     names = dict(LanguageModel.objects.filter(pk__in=votes.models).values_list("pk", "name"))
     winner = np.select([votes.outcome == A, votes.outcome == B], [votes.first, votes.second], -1)
-    subjects = [("voter", str(person), votes.voter == person) for person in np.unique(votes.voter)]
-    subjects += [("model", names[pk], winner == row) for row, pk in enumerate(votes.models)]
+    given = votes.one_each(np.ones(len(votes.voter), dtype=np.bool_))
+    subjects = [("voter", str(person), given & (votes.voter == person)) for person in np.unique(votes.voter)]
+    subjects += [("model", names[pk], votes.one_each(winner == row)) for row, pk in enumerate(votes.models)]
     subjects = [subject for subject in subjects if subject[2].sum() >= BURST_VOTES_MIN]
     found: list[dict[str, Any]] = []
     for kind, name, rows in subjects:
         alpha = BURST_ALPHA / len(subjects)
-        for burst in bursts(votes.at[rows], window=BURST_SECONDS, background=votes.at, alpha=alpha):
+        for burst in bursts(votes.at[rows], window=BURST_SECONDS, background=votes.at[given], alpha=alpha):
             found.append(
                 {
                     "kind": kind,

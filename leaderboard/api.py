@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 
 from accounts.models import Scope, User
 from leaderboard import selectors
+from leaderboard.boards import Segment
 from leaderboard.methods import Standing
 from leaderboard.models import Board, Snapshot
 from leaderboard.rebuild import PARAMETERS
@@ -101,11 +102,11 @@ class BoardsView(APIView):
     def get(self, request: Request) -> Response:
         """The boards that you may see, with the categories and languages that have a leaderboard."""
         boards = selectors.boards_listed(is_staff=cast(User, request.user).is_staff)
-        return Response({"boards": [board_out(board) for board in boards]})
+        segments = selectors.segments_of(*boards)
+        return Response({"boards": [board_out(board, segments[board.pk]) for board in boards]})
 
 
-def board_out(board: Board) -> dict[str, Any]:
-    segments = selectors.segments_of(board)
+def board_out(board: Board, segments: list[Segment]) -> dict[str, Any]:
     found: Any = board
     found.categories = [segment.category for segment in segments if segment.category]
     found.languages = [segment.language for segment in segments if segment.language]

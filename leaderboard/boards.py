@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from leaderboard.exclusions import Exclusion
 from leaderboard.models import MAIN, Board, Comparison, ComparisonQuerySet
 
 
@@ -25,6 +26,13 @@ WHOLE = Segment()
 def comparisons_of(board: Board, segment: Segment = WHOLE) -> ComparisonQuerySet:
     """Those of the board that count."""
     return filtered(Comparison.objects.counted(), board).filter(**segment.filters)
+
+
+def own_comparisons_of(board: Board, person_id: int) -> ComparisonQuerySet:
+    """A person's own on a board, those that do not count among them: who could see that they are missing would know
+    what nobody is told. Only what they took back themselves is not there."""
+    rows = Comparison.objects.filter(voter=person_id).exclude(exclusion=Exclusion.WITHDRAWN)
+    return filtered(rows, board)
 
 
 def filtered(rows: ComparisonQuerySet, board: Board) -> ComparisonQuerySet:

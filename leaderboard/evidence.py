@@ -24,7 +24,7 @@ from django.db.models import (
     When,
 )
 
-from leaderboard.boards import WHOLE, Segment, comparisons_of, filtered
+from leaderboard.boards import WHOLE, Segment, comparisons_of, filtered, own_comparisons_of
 from leaderboard.exclusions import exclusions_summary
 from leaderboard.models import Board, Comparison, ComparisonQuerySet
 from leaderboard.statistics.ballots import Ballots
@@ -116,7 +116,7 @@ def read_evidence(board: Board) -> dict[Segment, Evidence]:
 
 def read_evidence_of(board: Board, person_id: int) -> Evidence:
     """One person's comparisons on a board."""
-    table, category, _ = _read(comparisons_of(board).filter(voter=person_id))
+    table, category, _ = _read(own_comparisons_of(board, person_id))
     return table.evidence(np.ones(len(category), dtype=np.bool_))
 
 

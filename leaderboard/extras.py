@@ -19,8 +19,8 @@ from leaderboard.statistics import covariates, davidson, plackett_luce
 from leaderboard.statistics.ballots import Ballots
 from leaderboard.statistics.bootstrap import bootstrap
 from leaderboard.statistics.position import position_effect
-from leaderboard.statistics.rankings import UNPLACED, Rankings
-from leaderboard.statistics.types import BOTH_BAD, TIE, BradleyTerry, WinRate
+from leaderboard.statistics.rankings import MAX_TIED, UNPLACED, Rankings
+from leaderboard.statistics.types import BOTH_BAD, TIE, BradleyTerry, Integers, WinRate
 from leaderboard.statistics.win_rate import average_win_rate
 
 # Of a worker's time, at most one part in so many goes into them.
@@ -75,7 +75,7 @@ def extras_of(
     }
     made: Extras = {
         "methods": {name: found for name, method in methods.items() if (found := _or_nothing(method))},
-        "position": _or_nothing(lambda: _position(evidence)),
+        "position": _or_nothing(lambda: _position(evidence, ballots)),
         "history": history_of(board, segment, evidence.models),
         "neighbours": neighbours_of(board, segment, evidence.models, fitted),
     }
@@ -126,10 +126,13 @@ def _average_win_rate(evidence: Evidence) -> Extras:
 
 def _plackett_luce(evidence: Evidence, ballots: Ballots | None) -> Extras | None:
     """Rankings are put together again from the pairs of their ballots; every other comparison is a ranking of two.
-    None without a ranking: it would be Bradley-Terry again."""
+    A ranking in which more than `MAX_TIED` are tied is left out: its orders are too many. None without a
+    ranking: it would be Bradley-Terry again."""
     if ballots is None:
         return None
-    ranking, model, place = rankings_of(ballots)
+    ranking, model, place = _within_reach(*rankings_of(ballots))
+    if not len(ranking):
+        return None
     alone = evidence.counts.number
     whole = ballots.counts().number
     rows, numbers = [np.column_stack((ranking, model, place))], [np.ones(ballots.clusters)]
@@ -146,7 +149,7 @@ def _plackett_luce(evidence: Evidence, ballots: Ballots | None) -> Extras | None
     return _rows(evidence.models, numbers_of, rankings=made.rankings)
 
 
-def rankings_of(ballots: Ballots) -> tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]:
+def rankings_of(ballots: Ballots) -> tuple[Integers, Integers, Integers]:
     """Columns (ranking, model, place) of rankings from all pairs of each; place 0 is the best.
 
     A model's place is how many of its ballot beat it. The pairs of a bare winner give the winner place 0 and the
@@ -169,6 +172,14 @@ def rankings_of(ballots: Ballots) -> tuple["np.ndarray[Any, Any]", "np.ndarray[A
     # k models and k - 1 pairs, none of them a tie: a winner and the rest. Two models are a pair either way.
     is_winner = (pairs == sizes - 1) & (ties == 0) & (sizes > 2)
     return ranking, model, np.where(is_winner[ranking] & (beaten > 0), UNPLACED, beaten)
+
+
+def _within_reach(ranking: Integers, model: Integers, place: Integers) -> tuple[Integers, Integers, Integers]:
+    """The rankings without those in which too many are tied for one place."""
+    placed_at = np.column_stack((ranking, place))[place != UNPLACED]
+    shared, sizes = np.unique(placed_at, axis=0, return_counts=True)
+    kept = ~np.isin(ranking, shared[sizes > MAX_TIED, 0])
+    return ranking[kept], model[kept], place[kept]
 
 
 def _style_control(board: Board, segment: Segment, evidence: Evidence) -> Extras | None:
@@ -210,8 +221,25 @@ def _style_control(board: Board, segment: Segment, evidence: Evidence) -> Extras
     )
 
 
-def _position(evidence: Evidence) -> Extras | None:
-    made = position_effect(evidence.grouped, number=evidence.number)
+def _position(evidence: Evidence, ballots: Ballots | None) -> Extras | None:
+    """Of battles of two alone: a line-up that is named stands in the order of the catalogue, not in a random one, and
+    its pairs are not independent."""
+    number = evidence.number.copy()
+    if ballots is not None:
+        n, kinds = len(evidence.models), len(CODES)
+        cells = (evidence.first * n + evidence.second) * kinds + evidence.outcome  # ascending
+        of_lineups = (ballots.first * n + ballots.second) * kinds + ballots.outcome
+        place = np.searchsorted(cells, of_lineups)
+        known = (place < len(cells)) & (cells[np.minimum(place, len(cells) - 1)] == of_lineups)
+        np.subtract.at(number, place[known], 1)
+    grouped, left = evidence.grouped, number > 0
+    if not left.any():
+        return None
+    rows = Ballots.of(
+        grouped.n, grouped.cluster[left], grouped.first[left], grouped.second[left], grouped.outcome[left],
+        weight=grouped.weight[left],
+    )  # fmt: skip
+    made = position_effect(rows, number=number[left])
     if np.isnan(made.rate):
         return None
     return {"rate": made.rate, "lower": made.lower, "upper": made.upper, "is_certain": bool(made.is_certain)}

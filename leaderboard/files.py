@@ -53,9 +53,14 @@ def chart(request: HttpRequest, name: str, ending: str) -> HttpResponse:
 @require_safe
 def badge(request: HttpRequest, slug: str) -> HttpResponse:
     """A model's place and rating as a small picture; anybody may show it anywhere."""
-    row = next((row for row in shown_or_404(request).standings if row.rating.model.slug == slug), None)
+    asked = shown_or_404(request)
+    row = next((row for row in asked.standings if row.rating.model.slug == slug), None)
     if row is None:
         raise Http404
-    response = render(request, "leaderboard/badge.svg", {"row": row}, content_type="image/svg+xml")
-    response.headers["Cache-Control"] = f"public, max-age={CACHED_SECONDS}"
+    response = render(
+        request, "leaderboard/badge.svg", {"row": row, "scale": asked.method.scale}, content_type="image/svg+xml"
+    )
+    # What only administrators may see must not be kept for others on the way.
+    who = "public" if asked.board.is_public else "private"
+    response.headers["Cache-Control"] = f"{who}, max-age={CACHED_SECONDS}"
     return response

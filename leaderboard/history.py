@@ -29,8 +29,9 @@ def history_of(board: Board, segment: Segment, models: Sequence[int]) -> dict[st
     """
     comparisons = comparisons_of(board, segment).order_by()
     ends = comparisons.aggregate(first=Min("created_at"), last=Max("created_at"))
+    nothing: dict[str, Any] = {"unit": "day", "times": [], "votes": [], "ratings": {}}
     if ends["first"] is None:
-        return {"unit": "day", "times": [], "votes": [], "ratings": {}}
+        return nothing
     is_short = ends["last"] - ends["first"] <= HOURS_UP_TO
     period = TruncHour("created_at") if is_short else TruncDay("created_at")
     rows = list(
@@ -41,6 +42,8 @@ def history_of(board: Board, segment: Segment, models: Sequence[int]) -> dict[st
     )
     position = {model: index for index, model in enumerate(models)}
     rows = [row for row in rows if row[1] in position and row[2] in position]
+    if not rows:  # all of these models' votes were left out since they were counted
+        return nothing
     when, first, second, outcome, number, weight = zip(*rows, strict=True)
     times = sorted(set(when))
     starts = times[:: -(-len(times) // PERIODS)]

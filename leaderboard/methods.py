@@ -112,6 +112,13 @@ def standings(
     return sorted(rows, key=lambda row: (row.place.rank is None, row.place.rank or 0))
 
 
+def certain_leader(rows: Iterable[Standing]) -> Rating | None:
+    """The one model that is certainly better than every other by the method of these rows; None where no model is."""
+    placed_ones = [row for row in rows if row.place.rank is not None]
+    first = [row.rating for row in placed_ones if row.place.rank_upper == 1]
+    return first[0] if len(first) == 1 and len(placed_ones) > 1 else None
+
+
 def methods_of(snapshot: Snapshot) -> list[Method]:
     """Those that the snapshot can answer."""
     there = snapshot.extras.get("methods", {})

@@ -1,11 +1,11 @@
 """Every read of the leaderboard. Nothing here fits: pages and API show what a snapshot says."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db.models import F, QuerySet
 
-from leaderboard.boards import WHOLE, Segment, comparisons_of
+from leaderboard.boards import WHOLE, Segment, comparisons_of, own_comparisons_of
 from leaderboard.models import MAIN, Board, Rating, Snapshot
 from providers.models import LanguageModel
 
@@ -52,8 +52,8 @@ def pending_count(
 ) -> int:
     """How many comparisons of the segment, or of the person, are newer than the snapshot, all where there is none."""
     after = snapshot.last_comparison_id if snapshot else 0
-    newer = comparisons_of(board, segment).filter(id__gt=after)
-    return (newer.filter(voter=person_id) if person_id else newer).count()
+    rows = own_comparisons_of(board, person_id) if person_id else comparisons_of(board, segment)
+    return rows.filter(id__gt=after).count()
 
 
 def hidden_models() -> list[int]:
@@ -62,10 +62,14 @@ def hidden_models() -> list[int]:
     return list(hidden.order_by("pk").values_list("pk", flat=True))
 
 
-def segments_of(board: Board) -> list[Segment]:
-    """The categories, then the languages, that have a leaderboard of their own now."""
-    rows = Snapshot.objects.filter(board=board, person=None).order_by().values_list("category", "language").distinct()
-    return [Segment(*row) for row in sorted(rows, key=lambda row: (row[0] == "", row)) if any(row)]
+def segments_of(*boards: Board) -> dict[int, list[Segment]]:
+    """The categories, then the languages, that have a leaderboard of their own now, by the board's id; one query."""
+    rows = Snapshot.objects.filter(board__in=boards, person=None).exclude(category="", language="").order_by()
+    found: dict[int, list[Segment]] = {board.pk: [] for board in boards}
+    told = rows.values_list("board_id", "category", "language").distinct()
+    for board_id, *segment in sorted(told, key=lambda row: (row[1] == "", row)):
+        found[board_id].append(Segment(*segment))
+    return found
 
 
 def boards_listed(*, is_staff: bool) -> list[Board]:
@@ -77,15 +81,6 @@ def personal_is_old(snapshot: Snapshot | None) -> bool:
     """Whether everybody's ratings have changed since a person's ranking was made."""
     newest = _main().order_by("-id").values_list("pk", flat=True).first()
     return snapshot is not None and snapshot.parameters.get("everybody") != newest
-
-
-def certain_leader(ratings: Iterable[Rating]) -> Rating | None:
-    """The one model that is certainly better than every other; None where no model is."""
-    rated = [rating for rating in ratings if rating.rank is not None]
-    if len(rated) < 2:
-        return None
-    first = [rating for rating in rated if rating.rank_upper == 1]
-    return first[0] if len(first) == 1 else None
 
 
 def _newest_first(board: Board, segment: Segment, person_id: int | None = None) -> QuerySet[Snapshot]:

@@ -20,6 +20,7 @@ from leaderboard.choices import board_choices, method_choices, segment_choices, 
 from leaderboard.errors import BoardMissing, MethodMissing
 from leaderboard.exclusions import Exclusion
 from leaderboard.figures import FIGURES
+from leaderboard.methods import certain_leader
 from leaderboard.models import Snapshot
 from leaderboard.shown import Shown, shown
 from leaderboard.table import Axis, headings, in_order, sorting
@@ -35,7 +36,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "pending": asked.pending,
         "query": urlencode(asked.query),
         "boards": board_choices(asked, selectors.boards_listed(is_staff=is_staff)),
-        "segments": segment_choices(asked, selectors.segments_of(asked.board)),
+        "segments": segment_choices(asked, selectors.segments_of(asked.board)[asked.board.pk]),
         "body": body_of(request, asked) if asked.snapshot and asked.snapshot.comparisons else "",
     }
     return render(request, "leaderboard/index.html", context)
@@ -46,8 +47,8 @@ def body_of(request: HttpRequest, asked: Shown) -> SafeString:
     snapshot = asked.snapshot
     if snapshot is None:
         return mark_safe("")
-    order = f"{request.GET.get('sort', '')}:{request.GET.get('direction', '')}"[:100]
-    key = kept_under(snapshot, order, urlencode(asked.query))
+    column, descending = sorting(request.GET.get("sort", ""), request.GET.get("direction", ""))
+    key = kept_under(snapshot, column.key, descending, asked.board.minimum_comparisons, urlencode(asked.query))
     body: str | None = caches["html"].get(key)
     if body is None:
         snapshot.refresh_from_db(fields=["pairs", "extras"])
@@ -84,7 +85,7 @@ def shown_or_404(request: HttpRequest) -> Shown:
         raise Http404 from error
 
 
-def kept_under(snapshot: Snapshot, *more: str) -> str:
+def kept_under(snapshot: Snapshot, *more: str | int) -> str:
     """The name under which what was drawn of a snapshot is kept. A model that is hidden meanwhile changes it."""
     told = [snapshot.pk, snapshot.computed_at.isoformat(), selectors.hidden_models(), get_language(), *more]
     return f"leaderboard:{sha256(repr(told).encode()).hexdigest()}"
@@ -130,7 +131,7 @@ def table_context(request: HttpRequest, asked: Shown) -> dict[str, Any]:
         "axis": axis,
         "query": urlencode(asked.query),
         "headings": headings(column, asked.query, descending=descending),
-        "leader": selectors.certain_leader(row.rating for row in standings),
+        "leader": certain_leader(standings),
         "left_out": sum(left_out.values()),
         "reasons": [(labels.get(reason, reason), number) for reason, number in left_out.items()],
     }

@@ -198,11 +198,12 @@ class _Model:
         if shared.any():
             rows = np.flatnonzero(shared)
             many = (self.number * residual)[rows]
-            ends = np.concatenate((self.rows.first[rows], self.rows.second[rows]))
-            entries = (np.concatenate((many, -many)), (np.tile(np.arange(len(rows)), 2), ends))
-            models = csr_array(entries, shape=(len(rows), self.rows.n)).toarray()
-            scores = np.hstack((models, many[:, None] * self.covariates[rows]))
+            k, each = self.covariates.shape[1], np.arange(len(rows))
+            values = np.concatenate((many, -many, (many[:, None] * self.covariates[rows]).ravel()))
+            columns = (self.rows.first[rows], self.rows.second[rows], self.rows.n + np.tile(np.arange(k), len(rows)))
+            places = (np.concatenate((each, each, np.repeat(each, k))), np.concatenate(columns))
+            scores = csr_array((values, places), shape=(len(rows), self.rows.n + k))
             _, numbers = np.unique(self.rows.cluster[rows], return_inverse=True)
-            together = csr_array((np.ones(len(rows)), (numbers, np.arange(len(rows))))) @ scores
-            scatter += together.T @ together - scores.T @ scores
+            together = csr_array((np.ones(len(rows)), (numbers, each))) @ scores
+            scatter += (together.T @ together - scores.T @ scores).toarray()
         return scatter

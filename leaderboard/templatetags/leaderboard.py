@@ -4,6 +4,7 @@ from django import template
 from django.template.defaultfilters import floatformat
 from django.urls import reverse
 
+from common.charts.text import clean
 from leaderboard.methods import Standing
 
 register = template.Library()
@@ -25,6 +26,12 @@ def figure(standing: Standing, scale: str) -> str:
     if scale == "share":
         return percent(value) if half is None else f"{floatformat(100 * value, 1)} ± {floatformat(100 * half, 1)} %"
     return floatformat(value, 0) if half is None else f"{floatformat(value, 0)} ± {floatformat(half, 0)}"
+
+
+@register.filter
+def drawn(words: str) -> str:
+    """Words as a drawing may hold them: without what XML forbids, and without what turns the direction of reading."""
+    return clean(words)
 
 
 @register.filter

@@ -1,5 +1,6 @@
 """A board counts what its filter lets in, and its categories and languages have leaderboards of their own."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -7,6 +8,8 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+from rest_framework.test import APIClient
 
 from leaderboard import services
 from leaderboard.boards import Segment, comparisons_of
@@ -77,7 +80,7 @@ def test_categories_and_languages_have_leaderboards_once_they_have_enough_votes(
         stored(*pair, outcome, category=category, language=language)
     stored(*pair, "b", category="writing", language="en")
     services.snapshots_rebuild()
-    assert segments_of(main) == [Segment(category="coding"), Segment(language="en")]
+    assert segments_of(main)[main.pk] == [Segment(category="coding"), Segment(language="en")]
     coding = leaderboard_latest(main, Segment(category="coding"))
     assert coding is not None
     assert (coding.comparisons, coding.ratings.get(model=pair[0]).wins) == (3, 2)
@@ -123,3 +126,12 @@ def test_the_main_board_cannot_be_deleted_and_a_window_must_not_end_before_it_be
     assert "must come after" in client.post(reverse("admin:leaderboard_board_add"), form | times).content.decode()
     assert client.post(reverse("admin:leaderboard_board_add"), form).status_code == 302
     assert Board.objects.get(slug="window").sources == []
+
+
+def test_the_list_of_boards_costs_as_much_for_many_as_for_one(
+    api_client: Callable[..., APIClient], django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    Board.objects.bulk_create([Board(slug=f"board-{number}", name=f"Board {number}") for number in range(15)])
+    client = api_client()
+    with django_assert_max_num_queries(8):
+        assert len(client.get("/api/v1/leaderboard/boards/").json()["boards"]) == 16

@@ -2,12 +2,15 @@
 
 import csv
 import io
+from xml.etree import ElementTree
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from leaderboard.figures import FIGURES
+from leaderboard.models import Board
+from providers.models import LanguageModel
 from tests import factories
 from tests.leaderboard.data import rebuilt, stored
 
@@ -47,6 +50,24 @@ def test_a_badge_holds_the_place_and_the_name_as_text(client: Client) -> None:
     assert answer.headers["content-type"] == "image/svg+xml"
     assert b"#1" in answer.content
     assert b"=Ann &amp; &lt;b&gt;" in answer.content
+
+
+def test_a_badge_is_xml_whatever_the_name_and_shows_a_share_as_one(client: Client) -> None:
+    LanguageModel.objects.filter(slug="ann").update(name="A\x01nn\u202e & <b>")
+    answer = client.get(reverse("leaderboard:badge", args=["ann"]), {"method": "win_rate"})
+    drawing = ElementTree.fromstring(answer.content)
+    assert drawing.attrib["aria-label"].startswith("Ann & <b>: ")
+    assert drawing.attrib["aria-label"].endswith(" %")
+
+
+def test_a_badge_of_a_board_that_is_not_public_is_kept_by_nobody_on_the_way(client: Client) -> None:
+    Board.objects.create(slug="secret", name="Secret", is_public=False)
+    rebuilt()
+    address = reverse("leaderboard:badge", args=["ann"])
+    assert client.get(address).headers["Cache-Control"].startswith("public")
+    assert client.get(address, {"board": "secret"}).status_code == 404
+    client.force_login(factories.user(is_staff=True))
+    assert client.get(address, {"board": "secret"}).headers["Cache-Control"].startswith("private")
 
 
 @pytest.mark.parametrize("path", ["table.xml", "charts/nothing.svg", "charts/ratings.exe", "badge/nobody.svg"])

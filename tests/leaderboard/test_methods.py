@@ -10,11 +10,13 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from leaderboard import extras, services
+from leaderboard.boards import WHOLE
+from leaderboard.history import history_of
 from leaderboard.methods import METHODS
-from leaderboard.models import Comparison, Snapshot
+from leaderboard.models import MAIN, Board, Comparison, Snapshot
 from leaderboard.shown import shown
 from leaderboard.statistics.ballots import Ballots
-from leaderboard.statistics.rankings import UNPLACED
+from leaderboard.statistics.rankings import MAX_TIED, UNPLACED
 from providers.models import LanguageModel
 from tests import factories
 from tests.leaderboard.data import BEGINNING, rebuilt, stored
@@ -120,18 +122,60 @@ def test_history_ends_with_todays_ratings_and_counts_every_vote(models: list[Lan
         assert history["ratings"][str(row.model_id)][-1] == pytest.approx(row.rating, abs=0.1)
 
 
+def test_votes_that_are_left_out_while_a_snapshot_is_made_leave_an_empty_history(models: list[LanguageModel]) -> None:
+    stored(models[0], models[1])
+    board = Board.objects.get(slug=MAIN)
+    assert history_of(board, WHOLE, [models[2].pk])["times"] == []
+
+
 def test_neighbours_are_told_apart_by_their_own_votes_and_a_person_counts_once(models: list[LanguageModel]) -> None:
     fan = factories.user()
     for _ in range(30):
         stored(models[0], models[1], "a", voter=fan)
-        stored(models[1], models[2], "b")
-        stored(models[2], models[1], "a")
+        stored(models[1], models[2], "a")
+        stored(models[2], models[1], "b")
+    stored(models[1], models[0], "a")
+    stored(models[2], models[1], "a")
     snapshot = rebuilt()
     assert snapshot is not None
-    found = {(pair["better"], pair["next"]): pair for pair in snapshot.extras["neighbours"]}
-    by_fan = next(pair for key, pair in found.items() if models[0].pk in key)
-    assert (by_fan["leader"], by_fan["votes"] <= 1) == (0, True)
-    assert any(pair["votes"] == 60 and pair["leader"] == 1 for pair in found.values()) or snapshot.comparisons == 90
+    by_fan, by_many = snapshot.extras["neighbours"]
+    assert (by_fan["better"], by_fan["next"], by_fan["votes"], by_fan["leader"]) == (models[0].pk, models[1].pk, 2, 0)
+    assert (by_many["better"], by_many["next"], by_many["votes"], by_many["leader"]) == (
+        models[1].pk, models[2].pk, 61, 1,
+    )  # fmt: skip
+
+
+def test_a_line_up_in_which_too_many_tie_does_not_stop_the_leaderboard(models: list[LanguageModel]) -> None:
+    vote(models)
+    crowd = [factories.language_model(f"model-{number}") for number in range(MAX_TIED + 1)]
+    for first, second in combinations(crowd, 2):
+        stored(first, second, "tie", source_id="all-alike", mode="lineup", category="")
+    alone = rebuilt()
+    assert alone is not None
+    assert "plackett_luce" not in alone.extras["methods"]
+    rank_all(models, "ranking")
+    Snapshot.objects.all().delete()
+    made = rebuilt()
+    assert made is not None
+    assert made.extras["methods"]["plackett_luce"]["rankings"] == 81
+
+
+def test_line_ups_say_nothing_of_position(models: list[LanguageModel]) -> None:
+    """They stand in the order of the catalogue, so that the first may win for what it is."""
+    vote(models, 200)
+    before = rebuilt()
+    for number in range(30):
+        rank_all(models[::-1], f"ranking-{number}")
+    Snapshot.objects.all().delete()
+    after = rebuilt()
+    assert before is not None
+    assert after is not None
+    assert after.extras["position"] == pytest.approx(before.extras["position"])
+    Comparison.objects.exclude(mode="lineup").delete()
+    Snapshot.objects.all().delete()
+    alone = rebuilt()
+    assert alone is not None
+    assert alone.extras["position"] is None
 
 
 def test_extras_are_kept_while_it_is_too_early_and_asked_for_later(

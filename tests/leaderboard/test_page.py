@@ -142,3 +142,15 @@ def test_two_hundred_models_take_no_more_queries_than_two(
     client.force_login(factories.user())
     with django_assert_max_num_queries(12):
         assert len(names(page(client))) == 200
+
+
+def test_who_is_certainly_best_follows_the_method(client: Client) -> None:
+    strong, weak = factories.language_model("strong"), factories.language_model("weak")
+    for _ in range(60):
+        stored(strong, weak, "a")
+    for _ in range(4):
+        stored(weak, strong, "a")
+    rebuilt()
+    assert "certainly better than every other" in page(client)
+    # Elo has no interval, so it is certain of nothing.
+    assert "No model is certainly ahead yet" in page(client, "?method=elo")

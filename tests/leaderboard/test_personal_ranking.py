@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from leaderboard import services
 from leaderboard.models import Snapshot
+from leaderboard.shown import shown
 from providers.models import LanguageModel
 from tests import factories
 from tests.leaderboard.data import rebuilt, stored
@@ -71,6 +72,18 @@ def test_the_page_shows_ones_own_and_asks_for_what_is_newer(
     stored(ben, ann, voter=contrarian)
     assert "being counted" in client.get(address).content.decode()
     assert asked == [contrarian.pk]
+
+
+def test_who_is_left_out_of_the_board_cannot_see_it_in_their_own_ranking(
+    world: tuple[User, LanguageModel, LanguageModel],
+) -> None:
+    contrarian, ann, ben = world
+    stored(ben, ann, voter=contrarian, exclusion="flagged")
+    stored(ben, ann, voter=contrarian, exclusion="withdrawn")
+    assert shown({}, person_id=contrarian.pk).pending == 1
+    made = services.personal_rebuild(person_id=contrarian.pk)
+    assert made is not None
+    assert made.comparisons == 9
 
 
 def test_others_have_an_empty_page_and_strangers_none(world: object, client: Client) -> None:

@@ -1,6 +1,7 @@
 """The review of votes: who stands out, what came in bursts, and the ratings with and without what is left out."""
 
 from datetime import timedelta
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -95,3 +96,18 @@ def test_the_admin_shows_the_reviews(client: Client, models: list[LanguageModel]
     assert client.get(reverse("admin:leaderboard_voterscore_changelist"), {"odd": "yes"}).status_code == 200
     assert client.post(reverse("admin:leaderboard_review_delete", args=[review.pk])).status_code == 403
     assert Review.objects.count() == 1
+
+
+def test_the_pairs_of_a_line_up_are_one_vote_and_no_burst(models: list[LanguageModel]) -> None:
+    crowd = [factories.language_model() for _ in range(8)]
+    for person in [factories.user() for _ in range(6)]:
+        votes(models, person, 20)
+        for better, worse in combinations(crowd, 2):
+            Comparison.objects.create(
+                model_a=better, model_b=worse, outcome="a", source_kind="battle", source_id=f"lineup-{person.pk}",
+                voter=person, mode="lineup", created_at=BEGINNING + timedelta(hours=person.pk % 400),
+            )  # fmt: skip
+    review = votes_review()
+    assert review.votes == 6 * 21
+    assert review.bursts == []
+    assert {score.decided for score in VoterScore.objects.all()} <= {20, 21}
