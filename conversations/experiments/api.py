@@ -173,7 +173,8 @@ class ExperimentExportView(APIView):
         operation_id="experiments_export",
         parameters=[ExportFormatIn],
         responses={
-            (200, media): OpenApiTypes.BINARY for media in ("application/jsonl", "text/csv", "application/json")
+            (200, media): OpenApiTypes.BINARY
+            for media in ("application/jsonl", "text/csv", "application/vnd.apache.parquet")
         },
     )
     def get(self, request: Request, experiment_id: UUID) -> StreamingHttpResponse:
@@ -191,8 +192,8 @@ class ExperimentExportView(APIView):
         return StreamingHttpResponse(pieces, content_type=chosen.media_type, headers=headers)
 
 
-async def _streamed(pieces: Iterator[str]) -> AsyncIterator[bytes]:
+async def _streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     """Django would read a plain iterator to its end before it sends a byte."""
     take = in_database_thread(lambda: next(pieces, None))
     while (piece := await take()) is not None:
-        yield piece.encode("utf-8", "replace")
+        yield piece

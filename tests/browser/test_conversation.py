@@ -49,6 +49,7 @@ def test_from_the_form_to_the_last_turn(open_page: Open) -> None:
     expect(page.locator("[data-reason]")).to_contain_text("Paused by you.")
     expect(page.locator(".bubble")).to_have_count(2)
     expect(page.locator(".bubble table")).to_be_visible()
+    expect(page.locator(".bubble-foot").last).to_be_in_viewport()
     page.reload()
     expect(page.locator("[data-turn-words]")).to_have_text("Turn 2 of 3")
     page.locator("#inject").fill("Be brief, please.")
