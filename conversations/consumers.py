@@ -61,6 +61,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 raise TooMany
             events.parse(text_data or "")
             self.outbox.put_nowait(events.Pong())
+            if self.feed.is_elsewhere:
+                await self.feed.refresh()
         except TourneyError as error:
             self.outbox.put_nowait(events.Refused(error.code, str(error)))
 

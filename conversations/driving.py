@@ -32,11 +32,12 @@ async def drive(conversation_id: UUID) -> None:
 
 async def _drive(conversation_id: UUID) -> None:
     try:
-        while request := await in_database_thread(services.turn_begin)(conversation_id=conversation_id):
+        request = await in_database_thread(services.turn_begin)(conversation_id=conversation_id)
+        while request:
             live.start(request.turn.id, request.target, request.messages, _save)
             await viewers_tell(conversation_id)
             await live.wait(request.turn.id)
-            await in_database_thread(services.turn_settle)(conversation_id=conversation_id)
+            request = await in_database_thread(services.turn_next)(conversation_id=conversation_id)
     except Exception:  # a defect, or a lost database: the sweep lets it stand still, and it can go on from there
         logger.exception("Conversation %s could not go on", conversation_id)
     finally:

@@ -39,6 +39,7 @@ class ConversationFeed:
         self.conversation_id = conversation_id
         self.viewer = viewer
         self.is_busy = False
+        self.is_elsewhere = False  # a worker writes it, whose steps may not be heard here
         self._send = send
         self._followed: dict[UUID, Row] = {}
         self._views: dict[UUID, LiveView] = {}  # as they were when following began
@@ -92,6 +93,7 @@ class ConversationFeed:
                     break  # between two turns
                 await asyncio.sleep(RECHECK_SECONDS)
         self.is_busy = conversation.is_running or bool(views)
+        self.is_elsewhere = conversation.is_running and conversation.experiment_id is not None
         return conversation, views
 
     def _sweep(self, conversation: Conversation, lost: list[Row]) -> int:

@@ -1,10 +1,9 @@
 """Every read of conversations that is more than a get."""
 
 from collections.abc import Collection
-from decimal import Decimal
 from uuid import UUID
 
-from django.db.models import Count, F, Prefetch, Q, QuerySet, Sum
+from django.db.models import Count, F, Prefetch, Q, QuerySet
 
 from accounts.models import User
 from common.errors import NotFound
@@ -73,16 +72,6 @@ def measures_of(conversation: Conversation) -> Measures:
             if turn.is_answer
         ]
     )
-
-
-def spent(conversation_id: UUID) -> tuple[int, Decimal]:
-    """Tokens in and out and US dollars of all attempts, those that failed included."""
-    sums = Turn.objects.filter(conversation=conversation_id).aggregate(
-        input=Sum("input_tokens", default=0),
-        output=Sum("output_tokens", default=0),
-        cost=Sum("cost", default=Decimal(0)),
-    )
-    return sums["input"] + sums["output"], sums["cost"]
 
 
 def analyst_default() -> LanguageModel | None:

@@ -29,7 +29,7 @@ from conversations.scenarios import (
     scenarios_seed,
     scenarios_yaml,
 )
-from conversations.turns import conversation_run, conversations_sweep, turn_begin, turn_retry, turn_save, turn_settle
+from conversations.turns import conversation_run, conversations_sweep, turn_begin, turn_next, turn_retry, turn_save
 from providers.models import LanguageModel
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
     "conversation_branch", "conversation_create", "conversation_delete", "conversation_extend", "conversation_inject",
     "conversation_pause", "conversation_run", "conversation_stop", "conversations_sweep",
     "scenario_copy", "scenario_create", "scenario_edit", "scenarios_import", "scenarios_seed", "scenarios_yaml",
-    "turn_begin", "turn_retry", "turn_save", "turn_settle",
+    "turn_begin", "turn_next", "turn_retry", "turn_save",
 ]  # fmt: skip
 
 NAME_MAX_CHARACTERS = 60

@@ -12,6 +12,7 @@ urlpatterns = [
     path("experiments/", experiment_views.index, name="experiments"),
     path("experiments/new/", experiment_views.new, name="experiment_new"),
     path("experiments/<uuid:experiment_id>/", experiment_views.detail, name="experiment"),
+    path("experiments/<uuid:experiment_id>/analyse/", experiment_views.analyse, name="experiment_analyse"),
     path("experiments/<uuid:experiment_id>/start/", experiment_views.act, {"what": "start"}, name="experiment_start"),
     path(
         "experiments/<uuid:experiment_id>/cancel/", experiment_views.act, {"what": "cancel"}, name="experiment_cancel"

@@ -61,10 +61,11 @@ class _Run:
             try:
                 if self._is_cancelled or not await in_database_thread(conversation_claim)(conversation_id=id_):
                     return
-                while request := await in_database_thread(services.turn_begin)(conversation_id=id_):
+                request = await in_database_thread(services.turn_begin)(conversation_id=id_)
+                while request:
                     record = await answer_recorded(request.target, request.messages)
                     await in_database_thread(services.turn_save)(turn_id=request.turn.id, record=record)
-                    await in_database_thread(services.turn_settle)(conversation_id=id_)
+                    request = await in_database_thread(services.turn_next)(conversation_id=id_)
                     await viewers_tell(id_)
             except Exception:
                 logger.exception("Conversation %s of experiment %s could not go on", id_, self._experiment.pk)

@@ -8,10 +8,12 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, F, IntegerField, Q, QuerySet, Sum
+from django.db.models.functions import Cast, Length
 
 from accounts.models import User
 from common.errors import NotFound
+from conversations.experiments.analysing import Fact
 from conversations.experiments.plan import Grid, cells, size_of
 from conversations.files.log import log_rows
 from conversations.models import Conversation, Experiment, Turn
@@ -19,6 +21,11 @@ from conversations.selectors import conversations_whole
 
 CONVERSATIONS_A_READ = 50
 NEWEST = 8
+MEASURES = {
+    "latency_ms": F("latency_ms"), "output_tokens": F("output_tokens"), "length": Length("text"),
+    "refusals": Cast("is_refusal", IntegerField()),
+}  # fmt: skip
+GROUPS = {"model": F("model__slug"), "scenario": F("conversation__scenario__slug"), "turn": F("number")}
 State, Reason = Conversation.State, Conversation.Reason
 
 
@@ -104,3 +111,18 @@ def turns_newest(experiment: Experiment) -> QuerySet[Turn]:
     """What was said last, newest first."""
     said = Turn.objects.filter(conversation__experiment=experiment, is_current=True, status=Turn.Status.FINISHED)
     return said.select_related("model").order_by("-finished_at")[:NEWEST]
+
+
+def experiment_turns(experiment: Experiment, *, model: str = "", scenario: str = "") -> QuerySet[Turn]:
+    """The turns that were said, of one model or in one scenario where such are named."""
+    said = Turn.objects.filter(conversation__experiment=experiment, is_current=True, status=Turn.Status.FINISHED)
+    if model:
+        said = said.filter(model__slug=model)
+    return said.filter(conversation__scenario__slug=scenario) if scenario else said
+
+
+def experiment_facts(turns: QuerySet[Turn], *, measure: str, by: str) -> list[Fact]:
+    """One fact a turn, ordered by group; turns whose measure is not known are left out."""
+    rows = turns.order_by().annotate(fact=MEASURES[measure], grouped=GROUPS[by]).exclude(fact=None)
+    found = rows.order_by("grouped").values_list("grouped", "conversation_id", "fact")
+    return [Fact(str(group), conversation, float(value)) for group, conversation, value in found.iterator()]

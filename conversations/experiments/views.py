@@ -14,12 +14,17 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.models import User
 from common.errors import NotFound, TourneyError
 from conversations.experiments import selectors, services
+from conversations.experiments.analysing import compare, summarise
+from conversations.experiments.charts import box_chart
 from conversations.experiments.export import FORMATS
+from conversations.experiments.forms import AnalyseForm
 from conversations.models import Experiment
 from conversations.selectors import scenarios_for
 from providers.models import LanguageModel
 
 EXPERIMENTS_SHOWN = 100
+COMPARED = 12
+LISTED = 50
 
 
 @login_required
@@ -71,3 +76,31 @@ def act(request: HttpRequest, experiment_id: UUID, what: str) -> HttpResponse:
     except TourneyError as error:
         messages.error(request, str(error))
     return redirect("conversations:experiment", experiment_id)
+
+
+@login_required
+@require_safe
+def analyse(request: HttpRequest, experiment_id: UUID) -> HttpResponse:
+    """Distributions of a measure by model, scenario or turn; two groups compared; and the turns behind them."""
+    try:
+        experiment = selectors.experiment_get(experiment_id=experiment_id, viewer=cast(User, request.user))
+    except NotFound as error:
+        raise Http404 from error
+    form = AnalyseForm(request.GET or None, grid=experiment.grid)
+    chosen = form.chosen()
+    turns = selectors.experiment_turns(experiment, model=chosen["model"], scenario=chosen["scenario"])
+    facts = selectors.experiment_facts(turns, measure=chosen["measure"], by=chosen["by"])
+    summaries = summarise(facts)
+    names = [one.group for one in summaries]
+    compared = [(one, other) for at, one in enumerate(names) for other in names[at + 1 :]][:COMPARED]
+    context = {
+        "experiment": experiment,
+        "form": form,
+        "summaries": summaries,
+        "chart": box_chart(summaries),
+        "comparisons": [found for pair in compared if (found := compare(facts, *pair))],
+        "turns": turns.select_related("model", "conversation__scenario").order_by("conversation__cell", "position")[
+            :LISTED
+        ],
+    }
+    return render(request, "conversations/experiment_analyse.html", context)

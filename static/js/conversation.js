@@ -9,6 +9,9 @@ import { Measures } from "./measures.js";
 import { Player } from "./player.js";
 import { Socket } from "./socket.js";
 
+const NEAR_END_PX = 80;
+const END_PX = 16;
+
 const $ = (id) => document.getElementById(id);
 const root = $("conversation");
 const words = Object.fromEntries(
@@ -21,8 +24,8 @@ const analyses = new Analyses($("analyse"), $("analyses"), $("analysis-template"
 const measures = new Measures($("measures"));
 const player = new Player($("player"), { id: state.id, words, onAct: take });
 
-/** How far down the reader is: whoever reads the end is kept there. */
-const isAtEnd = () => player.element.getBoundingClientRect().top < innerHeight + 40;
+/** How much of what was said lies below what can be seen, in pixels: the player covers the end of the page. */
+const hidden = () => $("bubbles").getBoundingClientRect().bottom - Math.min(player.element.getBoundingClientRect().top, innerHeight);
 
 function render() {
   bubbles.render(state);
@@ -40,10 +43,10 @@ function take(answer) {
 
 function show(frame) {
   const written = state.turns.find((turn) => turn.id === frame.id);
-  const follows = isAtEnd();
+  const follows = frame.type !== "snapshot" && hidden() < NEAR_END_PX; // whoever reads the end is kept there
   if (["delta", "block", "reasoning", "queued"].includes(frame.type) && written) bubbles.turn(state, written);
   else render();
-  if (follows && state.progress.state === "running") player.element.scrollIntoView({ block: "end" });
+  if (follows && hidden() > 0) scrollBy({ top: hidden() + END_PX });
   if (written && (frame.type === "finished" || frame.type === "failed")) {
     const { name } = state.agents.find((agent) => agent.side === frame.side);
     $("announce").textContent = fill(frame.type === "failed" ? words.failed : words.spoke, { number: written.number, name });

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,6 +123,11 @@ def test_a_yaml_file_is_played_to_a_log_that_opens_as_documented(server: Server,
     assert {row["seed"] for row in rows} == set(range(5, 13))
     table = list(csv.DictReader(io.StringIO((tmp_path / "out" / "experiment_log.csv").read_text())))
     assert [row["content"] for row in table] == [row["content"] for row in rows]
+    typed = pyarrow.parquet.read_table(tmp_path / "out" / "experiment_log.parquet")
+    assert typed.to_pylist() == rows
+    assert [str(typed.schema.field(name).type) for name in SEED_COLUMNS] == [
+        "string", "int64", "string", "string", "string", "string", "int64", "int64", "int64", "string", "bool",
+    ]  # fmt: skip
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert size_of(grid_read(manifest["grid"])) == 8
     assert manifest["scenario_versions"] == {"night-bus": 1, "fractions": 1}
