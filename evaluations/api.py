@@ -24,13 +24,12 @@ from evaluations.engine import Counts
 from evaluations.errors import EvaluationInvalid
 from evaluations.figures import figures_of_run
 from evaluations.models import QuestionSet, Run
+from evaluations.questions import OWN_SET
 from evaluations.reports import as_csv, as_markdown
 from evaluations.results import results
 from evaluations.selectors import games_of, scores_of
 from evaluations.services import run_create, run_do, run_export
 from providers.models import LanguageModel
-
-OWN_SET = "tourney-80"
 
 
 @dataclass(frozen=True)
