@@ -21,6 +21,7 @@ urlpatterns = [
     path("", views.welcome, name="welcome"),
     path("", include("battles.urls")),
     path("leaderboard/", include("leaderboard.urls")),
+    path("evaluations/", include("evaluations.urls")),
     path("account/usage/", usage.page, name="usage"),
     path("account/", include("accounts.urls")),
     path("account/", include("allauth.account.urls")),
