@@ -22,7 +22,7 @@ from accounts.models import User
 from common.charts.figure import WIDE, Figure, svg_file
 from evaluations.engine import Counts
 from evaluations.errors import EvaluationInvalid
-from evaluations.figures import figures_of_run
+from evaluations.figures import figures_of
 from evaluations.models import QuestionSet, Run
 from evaluations.questions import OWN_SET
 from evaluations.reports import as_csv, as_markdown
@@ -56,7 +56,7 @@ class Results:
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
-        return figures_of_run(self.run)
+        return figures_of(scores_of(self.run))
 
     def save(self, folder: Path | str) -> list[Path]:
         """Write results.json, scores.csv, summary.md, the charts as SVG, and FastChat's files; return them."""

@@ -20,13 +20,14 @@ from common.errors import TourneyError
 from common.markdown import render as render_markdown
 from evaluations import services
 from evaluations.errors import RunNotFound
-from evaluations.figures import FIGURES, figures_of_run
+from evaluations.figures import FIGURES, figures_of
 from evaluations.forms import RunForm
 from evaluations.matrix import matrix
 from evaluations.models import Run
 from evaluations.planning import Estimate, chosen_questions, estimate, plan_of
 from evaluations.reports import as_csv, as_markdown
 from evaluations.results import results
+from evaluations.scoring import scores_table
 from evaluations.selectors import answers_to, is_under_way, judgments_on, run_of, runs_of, scores_of
 
 RUNS_A_PAGE = 25
@@ -110,7 +111,7 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def _figures(run: Run) -> dict[str, Any]:
     """Each chart with the address of its files."""
     found = {}
-    for name, figure in figures_of_run(run).items():
+    for name, figure in figures_of(scores_of(run)).items():
         address = reverse("evaluations:chart", args=(run.pk, name, "svg"))
         found[name] = (figure, address.removesuffix(".svg"))
     return found
@@ -186,7 +187,7 @@ def chart(request: HttpRequest, run_id: UUID, name: str, ending: str) -> HttpRes
     scores = scores_of(run)
     if name not in FIGURES or ending not in FORMATS or not scores:
         raise Http404
-    return chart_response(FIGURES[name](scores), ending)
+    return chart_response(FIGURES[name](scores, scores_table(scores)), ending)
 
 
 @login_required
