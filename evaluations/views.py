@@ -1,10 +1,11 @@
 """The pages of evaluations: runs, a new one, one run as it fills in, and its answers question by question."""
 
 from typing import Any, cast
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import transaction
@@ -31,6 +32,7 @@ from evaluations.scoring import scores_table
 from evaluations.selectors import answers_to, is_under_way, judgments_on, run_of, runs_of, scores_of
 
 RUNS_A_PAGE = 25
+KEPT_SECONDS = 86_400
 
 
 def _run_or_404(request: HttpRequest, run_id: UUID) -> Run:
@@ -90,20 +92,24 @@ def _estimated(owner: User, form: RunForm) -> Estimate:
 def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     run = _run_or_404(request, run_id)
     is_busy = is_under_way(run)
-    document = results(run)
-    judges = document["judges"]["each"].values()
+    # What a run that is over says does not change before it has ended once more.
+    key = f"{run.pk}:{run.status}:{run.finished_at and run.finished_at.timestamp()}"
+    document = results(run) if is_busy else cache.get_or_set(f"evaluation:{key}", lambda: results(run), KEPT_SECONDS)
     context = {
         "run": run,
         "is_busy": is_busy,
         "job": Job.objects.filter(pk=run.job_id).first() if run.job_id else None,
-        "matrix": matrix(run, set(chosen_questions(run))),
         "document": document,
+        "missing": {state: count for state, count in document["judgment_states"].items() if state != "ok"},
+        "key": f"{key}:{is_busy and uuid4()}",
+        "kept_seconds": 1 if is_busy else KEPT_SECONDS,
+        # Functions: the template asks for them where it does not have them yet.
+        "matrix": lambda: matrix(run, set(chosen_questions(run))),
+        # They would only get in the way of a page that changes every second.
+        "figures": lambda: {} if is_busy else _figures(run),
         "categories": sorted({name for row in document["model_results"] for name in row["category_breakdown"]}),
         "turns": sorted({turn for row in document["model_results"] for turn in row["turn_scores"]}),
-        "missing": {state: count for state, count in document["judgment_states"].items() if state != "ok"},
-        "has_games": any(judge["games"] for judge in judges),
-        # Drawn when all is there: they would only get in the way of a page that changes every second.
-        "figures": {} if is_busy else _figures(run),
+        "has_games": any(judge["games"] for judge in document["judges"]["each"].values()),
     }
     return render(request, "evaluations/detail.html", context)
 
