@@ -94,7 +94,7 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     is_busy = is_under_way(run)
     # What a run that is over says does not change before it has ended once more.
     key = f"{run.pk}:{run.status}:{run.finished_at and run.finished_at.timestamp()}"
-    document = results(run) if is_busy else cache.get_or_set(f"evaluation:{key}", lambda: results(run), KEPT_SECONDS)
+    document = results(run) if is_busy else _document(run, f"evaluation:{key}")
     context = {
         "run": run,
         "is_busy": is_busy,
@@ -112,6 +112,10 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "has_games": any(judge["games"] for judge in document["judges"]["each"].values()),
     }
     return render(request, "evaluations/detail.html", context)
+
+
+def _document(run: Run, key: str) -> dict[str, Any]:
+    return cast(dict[str, Any], cache.get_or_set(key, lambda: results(run), KEPT_SECONDS))
 
 
 def _figures(run: Run) -> dict[str, Any]:
