@@ -17,7 +17,7 @@ from accounts.models import User
 from accounts.services import login_link_issue
 
 Say = Callable[[str], None]
-SEEDS = ("providers_seed", "prompts_seed", "scenarios_seed")  # commands, each safe to run again
+SEEDS = ("providers_seed", "prompts_seed", "scenarios_seed", "questions_seed")  # commands, each safe to run again
 
 
 def database_migrate(say: Say) -> bool:

@@ -24,6 +24,7 @@ urlpatterns = [
     path("leaderboard/methodology/", methodology.page, name="methodology"),
     path("conversations/", include("conversations.urls")),
     path("leaderboard/", include("leaderboard.urls")),
+    path("evaluations/", include("evaluations.urls")),
     path("account/usage/", usage.page, name="usage"),
     path("account/", include("accounts.urls")),
     path("account/", include("allauth.account.urls")),

@@ -22,15 +22,14 @@ from accounts.models import User
 from common.charts.figure import WIDE, Figure, svg_file
 from evaluations.engine import Counts
 from evaluations.errors import EvaluationInvalid
-from evaluations.figures import figures_of_run
+from evaluations.figures import figures_of
 from evaluations.models import QuestionSet, Run
+from evaluations.questions import OWN_SET
 from evaluations.reports import as_csv, as_markdown
 from evaluations.results import results
 from evaluations.selectors import games_of, scores_of
 from evaluations.services import run_create, run_do, run_export
 from providers.models import LanguageModel
-
-OWN_SET = "tourney-80"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Results:
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
-        return figures_of_run(self.run)
+        return figures_of(scores_of(self.run))
 
     def save(self, folder: Path | str) -> list[Path]:
         """Write results.json, scores.csv, summary.md, the charts as SVG, and FastChat's files; return them."""

@@ -10,16 +10,14 @@ from common.charts.figure import Axis, Figure
 from common.charts.heatmap import Heatmap
 from common.charts.intervals import IntervalRow, Intervals
 from common.charts.radar import Profile, Radar
-from evaluations.models import Run
-from evaluations.scoring import Score, distribution, scores_table
-from evaluations.selectors import scores_of
+from evaluations.scoring import ModelScores, Score, distribution, scores_table
 
 # More profiles than this hide each other.
 RADAR_MODELS = 6
 LOWEST, HIGHEST = 1.0, 10.0
 
 
-def overall(scores: list[Score]) -> Figure:
+def overall(scores: list[Score], lines: list[ModelScores]) -> Figure:
     """Every model's mean with its interval."""
     rows = tuple(
         IntervalRow(
@@ -29,19 +27,19 @@ def overall(scores: list[Score]) -> Figure:
             upper=line.overall.upper,
             key=line.model,
         )
-        for line in scores_table(scores)
+        for line in lines
     )
     return Intervals(title=_g("Mean scores with 95% intervals"), rows=rows, axis=Axis(_g("Score")), missing="")
 
 
-def radar(scores: list[Score]) -> Figure:
+def radar(scores: list[Score], lines: list[ModelScores]) -> Figure:
     """The best models' profiles over the categories."""
     categories = _categories(scores)
     profiles = tuple(
         Profile(
             line.model, tuple(line.categories[name].mean if name in line.categories else None for name in categories)
         )
-        for line in scores_table(scores)[:RADAR_MODELS]
+        for line in lines[:RADAR_MODELS]
     )
     return Radar(
         title=_g("Scores by category"),
@@ -53,10 +51,9 @@ def radar(scores: list[Score]) -> Figure:
     )
 
 
-def categories(scores: list[Score]) -> Figure:
+def categories(scores: list[Score], lines: list[ModelScores]) -> Figure:
     """Model by category."""
     names = _categories(scores)
-    lines = scores_table(scores)
     return Heatmap(
         title=_g("Mean score of each model in each category"),
         rows=tuple(line.model for line in lines),
@@ -70,12 +67,12 @@ def categories(scores: list[Score]) -> Figure:
     )
 
 
-def questions(scores: list[Score]) -> Figure:
+def questions(scores: list[Score], lines: list[ModelScores]) -> Figure:
     """Model by question."""
     cells: dict[tuple[str, int], list[float]] = defaultdict(list)
     for score in scores:
         cells[score.model, score.question].append(score.score)
-    models = tuple(line.model for line in scores_table(scores))
+    models = tuple(line.model for line in lines)
     numbers = sorted({score.question for score in scores})
     return Heatmap(
         title=_g("Mean score of each model on each question"),
@@ -88,9 +85,8 @@ def questions(scores: list[Score]) -> Figure:
     )
 
 
-def turns(scores: list[Score]) -> Figure:
+def turns(scores: list[Score], lines: list[ModelScores]) -> Figure:
     """Model by turn."""
-    lines = scores_table(scores)
     numbers = sorted({score.turn for score in scores})
     return Heatmap(
         title=_g("Mean score of each model in each turn"),
@@ -105,10 +101,10 @@ def turns(scores: list[Score]) -> Figure:
     )
 
 
-def spread(scores: list[Score]) -> Figure:
+def spread(scores: list[Score], lines: list[ModelScores]) -> Figure:
     """How often each score was given, by model."""
     counts = distribution(scores)
-    models = tuple(line.model for line in scores_table(scores))
+    models = tuple(line.model for line in lines)
     values = range(int(LOWEST), int(HIGHEST) + 1)
     return Bars(
         title=_g("How often each score was given"),
@@ -122,7 +118,7 @@ def spread(scores: list[Score]) -> Figure:
     )
 
 
-FIGURES: dict[str, Callable[[list[Score]], Figure]] = {
+FIGURES: dict[str, Callable[[list[Score], list[ModelScores]], Figure]] = {
     "overall": overall,
     "radar": radar,
     "categories": categories,
@@ -132,10 +128,10 @@ FIGURES: dict[str, Callable[[list[Score]], Figure]] = {
 }
 
 
-def figures_of_run(run: Run) -> dict[str, Figure]:
+def figures_of(scores: list[Score]) -> dict[str, Figure]:
     """All charts of graded answers; {} where there are none."""
-    scores = scores_of(run)
-    return {name: draw(scores) for name, draw in FIGURES.items()} if scores else {}
+    lines = scores_table(scores)
+    return {name: draw(scores, lines) for name, draw in FIGURES.items()} if scores else {}
 
 
 def _categories(scores: Iterable[Score]) -> tuple[str, ...]:

@@ -91,6 +91,8 @@ class _Import:
         self.report.new_answers = self.run.answers.count() - before[0]
         self.report.new_judgments = self.run.judgments.count() - before[1]
         self._who()
+        if self.report.new_answers or self.report.new_judgments:
+            Run.objects.filter(pk=self.run.pk).update(finished_at=timezone.now())
         return self.report
 
     def _who(self) -> None:

@@ -171,6 +171,13 @@ def _tokens(texts: tuple[str, ...]) -> float:
     return sum(map(len, texts)) / CHARACTERS_A_TOKEN
 
 
+def chosen_questions(run: Run) -> list[int]:
+    """The ids of the questions that the run asks, in the order of the set."""
+    rows = list(run.question_set.questions.values_list("pk", "category"))
+    most = msgspec.convert(run.options, Options).max_questions
+    return [rows[index][0] for index in spread([category for _, category in rows], most)]
+
+
 def _questions(run: Run, options: Options) -> dict[int, Asked]:
     rows = list(run.question_set.questions.prefetch_related("references"))
     chosen = [rows[index] for index in spread([row.category for row in rows], options.max_questions)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import urlsplit
 
+import yaml
 from django.db import transaction
 from django.db.models import Max
 
@@ -23,6 +24,9 @@ DOUBTED = frozenset({104, 105, 109, 111, 113, 114, 120, 122, 124, 125, 126, 128,
 DOUBT = "Reported wrong in FastChat's pull request 3158."
 OFFICIAL_NUMBERS = range(81, 161)
 OFFICIAL_FIRST = "Compose an engaging travel blog post about a recent trip to Hawaii"
+OWN_SET = "tourney-80"
+OWN_FILE = Path(__file__).with_name("questions.yaml")
+OWN_WORDS = "Eighty questions of two turns, ten in each of eight categories, with checked references."
 DOWNLOAD_MAX_BYTES = 64 * 2**20
 DOWNLOAD_SECONDS = 60.0
 
@@ -104,6 +108,27 @@ def references_store(*, report: QuestionsReport, rows: Iterable[files.Row], is_o
             question=question, version=latest + 1, author=author, turns=turns, doubt=DOUBT if is_doubted else ""
         )
         report.references += 1
+
+
+@transaction.atomic
+def questions_seed() -> int:
+    """Add Tourney's own set where it is not there; return how many questions were added. One that is there stays as an
+    operator left it."""
+    if QuestionSet.objects.filter(slug=OWN_SET).exists():
+        return 0
+    entries = yaml.safe_load(OWN_FILE.read_text(encoding="utf-8"))
+    asked = [files.Row(OWN_FILE.name, entry["number"], entry | {"question_id": entry["number"]}) for entry in entries]
+    for row in asked:
+        row.values = {name: value for name, value in row.values.items() if name != "reference"}
+    report = questions_store(slug=OWN_SET, name="Tourney's eighty", rows=asked, description=OWN_WORDS)
+    references = [
+        {"question_id": entry["number"], "model_id": "tourney", "choices": [{"turns": entry["reference"]}]}
+        for entry in entries
+        if "reference" in entry
+    ]
+    rows = [files.Row(OWN_FILE.name, row["question_id"], row) for row in references]
+    references_store(report=report, rows=rows, is_official=False)
+    return report.added
 
 
 def questions_import(*, source: str, slug: str, name: str = "") -> QuestionsReport:

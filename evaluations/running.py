@@ -18,6 +18,7 @@ from accounts.errors import JobNotFound, JobOver
 from accounts.jobs import JobCancelled, Progress, job_cancel, job_create
 from accounts.models import Job, User
 from common.errors import TourneyError
+from evaluations.comparing import run_compare
 from evaluations.engine import Counts, Engine
 from evaluations.errors import EvaluationInvalid, RunBusy, RunExists
 from evaluations.models import JudgePrompt, Question, QuestionSet, Run
@@ -180,6 +181,7 @@ def run_do(*, run_id: UUID | str, tell: Callable[[Counts], None]) -> Counts:
     Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, started_at=run.started_at or timezone.now())
     try:
         counts = async_to_sync(_go)(Engine(plan_of(run)), tell)
+        run_compare(run=run)
     except (JobCancelled, KeyboardInterrupt):
         _end(run, Run.Status.CANCELLED)
         raise

@@ -7,8 +7,10 @@ without a verdict the game is left out.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 ROUNDS = 1000
 PERCENTILES = (2.5, 97.5)
@@ -211,10 +213,17 @@ def _interval(clusters: Sequence[Sequence[float]]) -> tuple[float, float]:
     """Percentiles of the mean when whole questions are drawn again: the turns of one are not independent."""
     sums = np.array([sum(values) for values in clusters])
     sizes = np.array([len(values) for values in clusters])
-    rng = np.random.default_rng(SEED)
-    drawn = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=ROUNDS)
+    drawn = _drawn(len(sums))
     lower, upper = np.percentile((drawn @ sums) / (drawn @ sizes), PERCENTILES)
     return float(lower), float(upper)
+
+
+@lru_cache(maxsize=16)
+def _drawn(size: int) -> npt.NDArray[np.float64]:
+    """How often each of `size` clusters is drawn in each round: (ROUNDS, size). The same for all models and categories,
+    so that their intervals differ by their scores alone."""
+    rng = np.random.default_rng(SEED)
+    return rng.multinomial(size, np.full(size, 1 / size), size=ROUNDS).astype(np.float64)
 
 
 def spread(scores: Iterable[Score]) -> float | None:

@@ -2,7 +2,7 @@
 
 from evaluations.exporting import run_export
 from evaluations.importing import run_import
-from evaluations.questions import judge_prompts_store, questions_import
+from evaluations.questions import judge_prompts_store, questions_import, questions_seed
 from evaluations.running import (
     judge_prompts_seed,
     run_cancel,
@@ -17,6 +17,7 @@ __all__ = [
     "judge_prompts_seed",
     "judge_prompts_store",
     "questions_import",
+    "questions_seed",
     "run_cancel",
     "run_clear_failed",
     "run_create",

@@ -1,5 +1,7 @@
 """A run does all that is missing and nothing twice, whatever ended it before."""
 
+from collections import Counter
+
 import pytest
 
 from accounts import jobs
@@ -11,6 +13,7 @@ from evaluations.planning import estimate, plan_of
 from evaluations.scoring import games_table, orders, scores_table
 from evaluations.selectors import cost_of, games_of, scores_of, states_of
 from evaluations.services import run_cancel, run_clear_failed, run_do, run_extend, run_start
+from leaderboard.models import Comparison
 from tests.evaluations.scripted import Ground
 from tests.fakes.scripts import Failure
 
@@ -61,6 +64,14 @@ def test_pairs_are_judged_in_both_orders(tiny: Ground) -> None:
     assert (biased.flipped, biased.first_share) == (6, 1.0)
     best = games_table(games_of(run, judge_id=tiny.model("judge").pk))[0]
     assert (best.model, best.wins) == ("Beta", 6)
+
+
+def test_the_leaderboard_hears_of_each_pair_once_and_flips_are_ties(tiny: Ground) -> None:
+    run = tiny.run(judges="judge biased", mode="pairwise-all")
+    do(run)
+    do(run)
+    rows = Comparison.objects.filter(source_kind="judge")
+    assert Counter(rows.values_list("judge", "outcome")) == {("Judge", "b"): 6, ("Biased", "tie"): 6}
 
 
 def test_a_baseline_meets_every_other_and_nobody_else(tiny: Ground) -> None:

@@ -1,0 +1,133 @@
+"""The pages of evaluations: for who may see a run, safe with hostile answers, and honest while it is under way."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts import jobs
+from evaluations.models import Run
+from evaluations.services import run_do, run_start
+from tests import factories
+from tests.evaluations.scripted import Always, Ground
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin(client: Client) -> Client:
+    client.force_login(factories.staff())
+    return client
+
+
+def page(client: Client, name: str, *arguments: object) -> str:
+    answer = client.get(reverse(f"evaluations:{name}", args=arguments))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def done(run: Run) -> Run:
+    run_do(run_id=run.pk, tell=lambda counts: None)
+    run.refresh_from_db()
+    return run
+
+
+def test_without_runs_the_first_is_offered(admin: Client) -> None:
+    assert "Start the first one" in page(admin, "index")
+
+
+def test_a_finished_run_shows_tables_matrix_charts_and_files(admin: Client, tiny: Ground) -> None:
+    run = done(tiny.run(judges="judge beta"))
+    text = page(admin, "detail", run.pk)
+    assert "1.50" in text
+    assert "judged themselves" in text
+    assert text.count("<svg") >= 6
+    assert run.name in page(admin, "index")
+    for ending in ("json", "csv", "md"):
+        assert "Alpha" in page(admin, "table", run.pk, ending)
+    assert "<svg" in page(admin, "chart", run.pk, "radar", "svg")
+    for wrong in (("chart", run.pk, "none", "svg"), ("chart", run.pk, "radar", "exe"), ("table", run.pk, "exe")):
+        assert admin.get(reverse(f"evaluations:{wrong[0]}", args=wrong[1:])).status_code == 404
+
+
+def test_games_are_shown_with_the_judges_biases(admin: Client, tiny: Ground) -> None:
+    run = done(tiny.run(judges="biased", mode="pairwise-all"))
+    text = page(admin, "detail", run.pk)
+    assert "Flipped by order" in text
+    assert "100.0%" in text
+    assert "swapped" in page(admin, "question", run.pk, 1)
+
+
+def test_answers_stand_side_by_side_with_what_judges_said(admin: Client, tiny: Ground) -> None:
+    tiny.upstream.scripts["alpha"] = Always("<script>alert(1)</script> **bold**")
+    run = done(tiny.run())
+    text = page(admin, "question", run.pk, 1)
+    assert "<script>alert" not in text
+    assert "<strong>bold</strong>" in text
+    assert "I have read both" in text
+    assert "Forty-two." in text
+    assert admin.get(reverse("evaluations:question", args=(run.pk, 99))).status_code == 404
+
+
+def test_a_run_is_for_its_owner_and_administrators(client: Client, tiny: Ground) -> None:
+    run = tiny.run()
+    client.force_login(factories.user())
+    for name, more in (("detail", ()), ("question", (1,)), ("table", ("json",)), ("chart", ("radar", "svg"))):
+        assert client.get(reverse(f"evaluations:{name}", args=(run.pk, *more))).status_code == 404
+    assert client.get(reverse("evaluations:new")).status_code == 403
+    assert client.post(reverse("evaluations:act", args=(run.pk, "cancel"))).status_code == 403
+    client.force_login(tiny.owner)
+    assert run.name in page(client, "index")
+    page(client, "detail", run.pk)
+
+
+def form(**fields: object) -> dict[str, object]:
+    usual = {"name": "mine", "question_set": "tiny", "models": ["alpha", "beta"], "judges": ["judge"], "mode": "single"}
+    return usual | fields
+
+
+def test_the_form_estimates_without_keeping_anything_and_then_starts(admin: Client, tiny: Ground) -> None:
+    for name in ("alpha", "beta", "judge"):
+        tiny.model(name)
+    address = reverse("evaluations:new")
+    text = admin.post(address, form(estimate="1")).content.decode()
+    assert "What it would take" in text
+    assert "<dd>12</dd>" in text
+    assert not Run.objects.exists()
+    answer = admin.post(address, form(start="1"))
+    run = Run.objects.get()
+    assert answer.headers["Location"] == reverse("evaluations:detail", args=(run.pk,))
+    text = page(admin, "detail", run.pk)
+    assert "data-busy" in text
+    assert "Cancel" in text
+    assert run.job_id is not None
+    jobs.job_run(job_id=run.job_id)
+    assert "data-busy" not in page(admin, "detail", run.pk)
+
+
+def test_the_form_says_what_is_wrong(admin: Client, tiny: Ground) -> None:
+    for name in ("alpha", "beta", "judge"):
+        tiny.model(name)
+    address = reverse("evaluations:new")
+    answer = admin.post(address, form(start="1", mode="pairwise-baseline"))
+    assert answer.status_code == 400
+    assert "Name a baseline" in answer.content.decode()
+    assert "required" in admin.post(address, form(start="1", models=[])).content.decode()
+    tiny.run("mine")
+    assert "run of this name" in admin.post(address, form(start="1")).content.decode()
+
+
+def test_a_run_is_cancelled_resumed_and_tried_again_from_its_page(admin: Client, tiny: Ground) -> None:
+    run = run_start(run=tiny.run())
+    for action, status in (("cancel", "cancelled"), ("resume", "queued"), ("cancel", "cancelled"), ("retry", "queued")):
+        admin.post(reverse("evaluations:act", args=(run.pk, action)))
+        run.refresh_from_db()
+        assert run.status == status, action
+    assert admin.post(reverse("evaluations:act", args=(run.pk, "explode"))).status_code == 404
+
+
+def test_a_page_of_many_cells_asks_few_questions(
+    admin: Client, tiny: Ground, django_assert_max_num_queries: object
+) -> None:
+    run = done(tiny.run())
+    with django_assert_max_num_queries(40):  # type: ignore[operator]
+        page(admin, "detail", run.pk)
