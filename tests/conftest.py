@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import asyncio
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -42,6 +43,24 @@ def _flush_may_empty_the_audit_log() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DatabaseOperations, "sql_flush", without_triggers)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _loops_that_end() -> Iterator[None]:
+    """Before Python 3.12 `wait_for` can lose a cancellation (CPython issue 86296), and Redis's client waits with it: a
+    loop that cancels its tasks once would then wait for ever for one that listens for ever."""
+
+    def cancel_until_done(loop: asyncio.AbstractEventLoop) -> None:
+        for _ in range(100):
+            if not (tasks := asyncio.all_tasks(loop)):
+                return
+            for task in tasks:
+                task.cancel()
+            loop.run_until_complete(asyncio.wait(tasks, timeout=0.2))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio.runners, "_cancel_all_tasks", cancel_until_done)
         yield
 
 

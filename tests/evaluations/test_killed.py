@@ -54,4 +54,5 @@ def test_what_was_answered_before_a_kill_is_not_asked_again(
     assert "Narrow axolotl held" in table
     document = json.loads((tmp_path / "out" / "results.json").read_text())
     assert document["model_results"][0]["overall_score"]["count"] == 2 * QUESTIONS
-    assert 2 * QUESTIONS <= len(upstream.asked("held")) - before <= 2 * QUESTIONS + 1
+    # What was under way is asked again, and perhaps turned away while the upstream is still busy with it.
+    assert 2 * QUESTIONS <= len(upstream.asked("held")) - before < 2 * QUESTIONS + QUESTIONS // 2
