@@ -36,10 +36,11 @@ format: $(DEV_STAMP)  ## bring code and templates into shape
 	@$(BIN)/python -m ruff format .
 	@git ls-files '*.html' | xargs $(BIN)/djade --target-version 5.2
 
-bench: $(DEV_STAMP)  ## the benchmarks: streaming, adapters, limits, ratings, pairing, exports, imports, refusals
+bench: $(DEV_STAMP)  ## the benchmarks: streaming, adapters, limits, ratings, pairing, exports, imports, refusals, evaluations
 	@$(BIN)/python -m benchmarks.streaming
 	@$(BIN)/python -m benchmarks.adapters
 	@$(BIN)/python -m benchmarks.limits
+	@$(BIN)/python -m benchmarks.evaluations
 	@$(BIN)/python -m benchmarks.ratings
 	@$(BIN)/python -m benchmarks.pairing
 	@$(BIN)/python -m benchmarks.exports

@@ -4,7 +4,7 @@
     results = await run_evaluation(models=["smollm2-135m"], judges=["smollm2-135m"], max_questions=2)
     results.scores            # a list of dicts, one a score: `pandas.DataFrame(results.scores)`
     results.document          # what results.json holds
-    results.save("results")
+    await results.asave("results")
 
 Django must be set up first (`manage.py shell` and `django.setup()` do it).
 """
@@ -73,6 +73,10 @@ class Results:
             (folder / name).write_text(text, encoding="utf-8")
         return [*(folder / name for name in texts), *run_export(run=self.run, folder=folder / "fastchat")]
 
+    async def asave(self, folder: Path | str) -> list[Path]:
+        """The same from an event loop."""
+        return await sync_to_async(self.save, thread_sensitive=False)(folder)
+
 
 async def run_evaluation(
     *,
@@ -110,7 +114,10 @@ def _evaluate(
 
     run_do(run_id=run.pk, tell=tell)
     run.refresh_from_db()
-    return Results(run)
+    found = Results(run)
+    # Read here and now: in a notebook's event loop Django would refuse to ask the database.
+    _ = found.document, found.scores, found.games, found.figures
+    return found
 
 
 def model(name: str) -> LanguageModel:

@@ -200,6 +200,7 @@ def _judge(model: LanguageModel, options: Options) -> Target:
     """A judge speaks with the judge prompt's words only, and as little by chance as it can."""
     target = target_for(model)
     most = options.judge_max_tokens * (REASONING_FACTOR if model.is_reasoning else 1)
+    most = min(most, target.sampling.max_tokens or most)
     sampling = merged_sampling(target.sampling, Sampling(JUDGE_TEMPERATURE, None, most, options.seed))
     return replace(target, system_prompt="", sampling=sampling)
 

@@ -145,3 +145,16 @@ def test_a_notebook_gets_rows_and_a_document(tiny: Ground, tmp_path: Path) -> No
     assert api.free_name() == "run-2"
     assert api.owner() == api.owner()
     factories.user()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_notebook_runs_and_reads_within_its_event_loop(command: Ground, tmp_path: Path) -> None:
+    found = await api.run_evaluation(models=["alpha"], judges=["judge"], max_questions=2)
+    assert [row["score"] for row in sorted(found.scores, key=lambda row: (row["question"], row["turn"]))] == [
+        1,
+        2,
+        1,
+        2,
+    ]
+    assert found.document["comparison"]["overall_ranking"][0]["model"] == "Alpha"
+    assert tmp_path / "results.json" in await found.asave(tmp_path)
