@@ -44,11 +44,11 @@ def waits_for_reader(application: Application) -> Application:
 
         async def send_paced(message: Message) -> None:
             if message["type"] == "http.response.body" and _is_open(request):
-                if not message.get("more_body"):
-                    _leave(request, gate)
-                elif request.producer is None:
+                if message.get("more_body") and request.producer is None:
                     request.registerProducer(gate, True)
                 await gate.wait()
+                if not message.get("more_body"):
+                    _leave(request, gate)  # only now: whoever has left is not told to go on
             await send(message)
 
         try:
