@@ -5,16 +5,20 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context
 from typing import Any, Generic, TypeVar
 
+from common.logs import bind, ids_now
+
 T = TypeVar("T")
 
 
 def spawn(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    """Start a task in an empty context; the caller must keep it.
+    """Start a task in a context that is empty but for the ids of the log; the caller must keep it.
 
     A task that inherits a request's context would run its database calls on that request's own thread, which is gone
     when the request is (asgiref keeps the executor in a context variable).
     """
-    return asyncio.get_running_loop().create_task(coroutine, context=Context())
+    context = Context()
+    context.run(bind, **ids_now())
+    return asyncio.get_running_loop().create_task(coroutine, context=context)
 
 
 class PerLoop(Generic[T]):

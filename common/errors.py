@@ -35,6 +35,14 @@ class Conflict(TourneyError):
     message = "This was done already."
 
 
+class StorageFailed(TourneyError):
+    """The disk took no file: it is full, or may not be written."""
+
+    code = "storage_failed"
+    status = 507
+    message = "The server cannot store files right now. Nothing that was saved is lost; please tell its administrator."
+
+
 class TooMany(TourneyError):
     """A limit was reached; `retry_after` is in seconds."""
 

@@ -15,7 +15,7 @@ class TrustedProxies:
 
     def __init__(self, application: Any, *, trusted: Iterable[str]) -> None:
         self.application = application
-        self.networks = [ip_network(text.strip(), strict=False) for text in trusted if text.strip()]
+        self.networks = networks_of(trusted)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
         if scope["type"] in ("http", "websocket"):
@@ -31,6 +31,11 @@ class TrustedProxies:
             hops = [value.decode("latin-1") for name, value in headers if name.lower() == b"x-forwarded-for"]
             client = [client_of(client[0], ",".join(hops).split(","), self.networks), 0]
         return {**scope, "headers": headers, "client": client}
+
+
+def networks_of(texts: Iterable[str]) -> list[Network]:
+    """Addresses and networks as the settings write them. Raises ValueError."""
+    return [ip_network(text.strip(), strict=False) for text in texts if text.strip()]
 
 
 def client_of(peer: str, hops: Sequence[str], trusted: Sequence[Network]) -> str:

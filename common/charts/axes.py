@@ -9,9 +9,12 @@ from common.charts.text import text_width
 
 
 def tick_words(low: float, high: float, count: int, axis: Axis) -> list[tuple[float, str]]:
-    """The ticks of an axis with their words."""
+    """The ticks of an axis with their words; an axis of whole numbers has no ticks between them."""
     step = tick_step(low, high, count)
-    return [(value, say(value, step=step, percent=axis.percent)) for value in ticks(low, high, count)]
+    found = ticks(low, high, count)
+    if axis.whole and step < 1:
+        step, found = 1.0, [value for value in found if float(value).is_integer()]
+    return [(value, say(value, step=step, percent=axis.percent)) for value in found]
 
 
 def horizontal_axis(

@@ -1,5 +1,6 @@
 """Bars, single or stacked: counts, shares, costs."""
 
+import itertools
 from dataclasses import dataclass
 
 from common.charts.axes import horizontal_axis, vertical_axis, vertical_room
@@ -30,12 +31,14 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(Figure):
-    """Horizontal bars with their value at the end, or vertical ones; `parts` names the layers of a stack."""
+    """Horizontal bars with their value at the end, or vertical ones; `parts` names the layers of a stack, and `paints`
+    their colours, in turn."""
 
     kind = "bars"
 
     bars: tuple[Bar, ...]
     parts: tuple[str, ...] = ()
+    paints: tuple[str, ...] = PARTS
     axis: Axis = PLAIN
     vertical: bool = False
 
@@ -59,7 +62,7 @@ class Bars(Figure):
             start = above if value >= 0 else below
             above, below = (above + value, below) if value >= 0 else (above, below + value)
             alone = colour_of(bar.key)
-            paint = PARTS[at % len(PARTS)] if self.parts else alone
+            paint = self.paints[at % len(self.paints)] if self.parts else alone
             layers.append((start, start + value, paint, self.parts[at] if self.parts else ""))
         return layers
 
@@ -69,14 +72,16 @@ class Bars(Figure):
         return bounds(reached, zero=True)
 
     def draw(self, canvas: Canvas) -> None:
-        top = key_of_colours(canvas, [(Look(PARTS[at % len(PARTS)], None), name) for at, name in enumerate(self.parts)])
+        looks = itertools.cycle(Look(paint, None) for paint in self.paints)
+        top = key_of_colours(canvas, list(zip(looks, self.parts, strict=False)))
         if self.vertical:
             self._draw_vertical(canvas, top)
         else:
             self._draw_horizontal(canvas, top)
 
     def _said(self, value: float) -> str:
-        return say(value, step=resolution(*self._ends()), percent=self.axis.percent)
+        step = resolution(*self._ends())
+        return say(value, step=max(step, 1.0) if self.axis.whole else step, percent=self.axis.percent)
 
     def _tip(self, bar: Bar, name: str, value: float) -> str:
         interval = ""

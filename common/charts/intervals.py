@@ -15,13 +15,15 @@ LONG = 30  # rows, from which the axis stands above, too
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalRow:
-    """One row. `key` gives its colour (the model's slug); `preliminary` draws it hollow; `note` goes to the tooltip."""
+    """One row. `key` gives its colour (the model's slug), or `paint` names it; `preliminary` draws it hollow; `note`
+    goes to the tooltip."""
 
     label: str
     value: float | None = None
     lower: float | None = None
     upper: float | None = None
     key: str | None = None
+    paint: str | None = None
     preliminary: bool = False
     note: str = ""
 
@@ -89,7 +91,7 @@ class Intervals(Figure):
 
     def _row(self, canvas: Canvas, row: IntervalRow, x: Scale, y: float, labels: float) -> None:
         value = row.value or 0.0
-        colour = colour_of(row.key)
+        colour = row.paint or colour_of(row.key)
         canvas.text(labels, y, row.label, anchor="end", room=labels)
         canvas.line(labels + 6, y, x(value), y, "grid")
         lower = value if row.lower is None else row.lower

@@ -62,6 +62,17 @@ def looks_of(keys: Iterable[str | None]) -> list[Look]:
     return looks
 
 
+def colours_apart(keys: Iterable[str]) -> dict[str, str]:
+    """A colour for each key that one page shows in several charts: its own, or the next free one where another key has
+    that. Beyond eight keys colours repeat."""
+    found: dict[str, str] = {}
+    for key in keys:
+        first = int(colour_of(key)[1:])
+        turned = [f"c{(first + step) % SERIES}" for step in range(SERIES)]
+        found.setdefault(key, next((paint for paint in turned if paint not in found.values()), turned[0]))
+    return found
+
+
 def light(paint: str) -> str:
     """The colour of a paint on a light ground, as a hexadecimal code."""
     return PAINTS[paint][0]

@@ -15,11 +15,12 @@ RINGS = 4
 
 @dataclass(frozen=True)
 class Profile:
-    """One value for each category, None where there is none; `key` gives the colour."""
+    """One value for each category, None where there is none; `key` gives the colour, or `paint` names it."""
 
     label: str
     values: tuple[float | None, ...]
     key: str | None = None
+    paint: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,10 @@ class Radar(Figure):
         return low, max(high, low + 1e-290)
 
     def draw(self, canvas: Canvas) -> None:
-        looks = looks_of(profile.key for profile in self.profiles)
+        looks = [
+            Look(profile.paint, None) if profile.paint else look
+            for profile, look in zip(self.profiles, looks_of(profile.key for profile in self.profiles), strict=True)
+        ]
         entries = [(look, profile.label) for look, profile in zip(looks, self.profiles, strict=True)]
         top = key_of_colours(canvas, entries, lines=True) if entries[1:] or self.profiles[0].key is not None else 0.0
         side = min(canvas.width, 460.0 if canvas.width >= WIDE else canvas.width)

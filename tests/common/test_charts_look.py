@@ -95,7 +95,6 @@ def test_a_model_has_one_colour_everywhere_and_lines_of_one_colour_differ() -> N
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.kind)
 def test_a_png_is_a_picture_with_ink_on_it(figure: Figure) -> None:
-    pytest.importorskip("resvg_py")
     response = chart_response(figure, "png", scale=1)
     picture = Image.open(io.BytesIO(response.content))
     assert picture.format == "PNG"
@@ -103,7 +102,6 @@ def test_a_png_is_a_picture_with_ink_on_it(figure: Figure) -> None:
 
 
 def test_a_png_has_words_without_the_fonts_of_the_system() -> None:
-    pytest.importorskip("resvg_py")
     bare = Histogram(title=" ", bins=(), nothing=" ")
     said = Histogram(title="Words", bins=(), nothing="Words")
 
@@ -116,7 +114,6 @@ def test_a_png_has_words_without_the_fonts_of_the_system() -> None:
 
 
 def test_a_very_large_picture_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("resvg_py")
     monkeypatch.setattr("common.charts.png.MOST_PIXELS", 90_000)
     content = chart_response(FIGURES[0], "png", scale=50).content
     width, height = Image.open(io.BytesIO(content)).size
