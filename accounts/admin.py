@@ -20,8 +20,21 @@ ROLES = ("is_staff", "is_superuser", "is_active")
 @admin.register(User)
 class UserAdmin(Audited, BaseUserAdmin):
     list_display = ["username", "email", "is_staff", "is_active", "shares_data", "last_login", "date_joined"]
-    list_filter = ["is_staff", "is_superuser", "is_active", "shares_data"]
+    list_filter = [
+        "is_staff",
+        "is_superuser",
+        "is_active",
+        "shares_data",
+        ("deletion_asked_at", admin.EmptyFieldListFilter),
+    ]
+    actions = ["reopen"]
     fieldsets = [*(BaseUserAdmin.fieldsets or ()), (_("Data"), {"fields": ["shares_data", "monthly_budget"]})]
+
+    @admin.action(description=_("Open closed accounts again"), permissions=["change"])
+    def reopen(self, request: HttpRequest, users: QuerySet[User]) -> None:
+        for user in users.exclude(deletion_asked_at=None):
+            services.account_reopen(user=user, actor=cast(User, request.user))
+        self.message_user(request, _("The accounts are open again."), messages.SUCCESS)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Roles are kept with what they were, and not only by name."""

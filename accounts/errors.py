@@ -32,6 +32,16 @@ class StillUnderWay(Conflict):
     message = "The first request with this Idempotency-Key is still under way. Try again in a moment."
 
 
+class NotConfirmed(TourneyError):
+    code = "not_confirmed"
+    message = "Type your user name as it is, to confirm."
+
+
+class LastAdministrator(Conflict):
+    code = "last_administrator"
+    message = "You are the only administrator. Make another one first."
+
+
 class AuditIsFinal(NotAllowed):
     message = "The audit log is only ever added to."
 

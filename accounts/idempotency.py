@@ -16,10 +16,13 @@ from accounts.errors import KeyReused, StillUnderWay
 from accounts.models import IdempotentRequest, User
 from common.api import error_body
 from common.errors import TourneyError
+from common.heart import Heart
 
 ANSWERS_KEPT = timedelta(hours=24)
-# After this an unanswered first request is taken for dead with its process, and the key may try again.
-GIVEN_UP_AFTER = timedelta(minutes=15)
+# A first request says that its process lives as long as it is worked at. One that has not said so for this long is
+# taken for dead, and the key may try again.
+BEAT_SECONDS = 10.0
+GIVEN_UP_AFTER = timedelta(minutes=1)
 KEY_LENGTH = 200
 # These may turn out otherwise on the next try, and changed nothing: they are not kept.
 PASSING = frozenset({401, 403, 408, 409, 425, 429})
@@ -43,12 +46,16 @@ class Idempotent(APIView):
 
     is_idempotent = True
     _first: IdempotentRequest | None = None
+    _heart: Heart | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         key = request.headers.get("Idempotency-Key", "").strip()
         if request.method == "POST" and key and isinstance(request.user, User):
             self._first = _begin(request.user, key, _fingerprint(request))
+            claimed = IdempotentRequest.objects.filter(pk=self._first.pk)
+            self._heart = Heart(lambda: claimed.update(created_at=timezone.now()), seconds=BEAT_SECONDS)
+            self._heart.start()
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, _Replay):
@@ -56,10 +63,12 @@ class Idempotent(APIView):
         try:
             return super().handle_exception(exc)
         except Exception:
+            self._rest()
             self._forget()
             raise
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        self._rest()
         answer = super().finalize_response(request, response, *args, **kwargs)
         if self._first is not None:
             if response.streaming:
@@ -71,6 +80,10 @@ class Idempotent(APIView):
                     response.status_code, json.loads(JSONRenderer().render(getattr(response, "data", None)) or "null")
                 )
         return answer
+
+    def _rest(self) -> None:
+        if self._heart is not None:
+            self._heart.stop()
 
     def _keep(self, status: int, body: Any) -> None:
         if self._first is not None:

@@ -5,21 +5,24 @@ start again: a worker that dies leaves the job to the next one.
 """
 
 import logging
-import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.core.files.base import File
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
 from accounts.errors import JobNotFound, JobOver
 from accounts.models import Job, User
 from common.audit import Deed, note
-from common.errors import TourneyError
+from common.errors import StorageFailed, TourneyError
+from common.heart import Heart
+from common.limits import hit
 
 log = logging.getLogger(__name__)
 
@@ -43,14 +46,14 @@ class Progress:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._next = 0.0
+        self._next = 0.0  # by the clock that nobody sets
 
     def __call__(self, done: int, total: int | None = None) -> None:
         """Note how many rows or steps are done, and of how many. Costs a query once a second at most.
 
         Raises JobCancelled.
         """
-        now = timezone.now().timestamp()
+        now = time.monotonic()
         if now < self._next:
             return
         self._next = now + WRITTEN_EVERY_SECONDS
@@ -78,10 +81,16 @@ def job_kind(kind: str) -> Callable[[Work], Work]:
 def job_create(
     *, owner: User, kind: str, parameters: dict[str, Any] | None = None, file: "File[Any] | None" = None
 ) -> Job:
-    """Store a job and have a worker begin once the transaction has committed."""
+    """Store a job and have a worker begin once the transaction has committed. Raises TooMany,
+    StorageFailed."""
+    hit(f"jobs:{owner.pk}", limit=settings.JOBS_PER_HOUR, seconds=3600)
     job = Job(owner=owner, kind=kind, parameters=parameters or {})
     if file is not None:
-        job.file.save(file.name or kind, file, save=False)
+        try:
+            job.file.save(file.name or kind, file, save=False)
+        except OSError as error:
+            log.error("the file of a job could not be stored: %r", error)
+            raise StorageFailed from error
     job.save()
     detail = {"job": str(job.pk), "title": job.title, "file": file.name if file is not None else ""}
     note(Deed(actor_id=owner.pk, action=kind, subject=str(job.parameters.get("board", "")), detail=detail))
@@ -111,13 +120,17 @@ def job_run(*, job_id: UUID | str) -> None:
     if not claimed:
         return
     job = Job.objects.select_related("owner").get(pk=job_id)
-    with _Heart(job):
+    running = Job.objects.filter(pk=job.pk, state=Job.State.RUNNING)
+    with Heart(lambda: running.update(beat_at=timezone.now()), seconds=BEAT_SECONDS):
         try:
             result = _works[job.kind](job, Progress(job))
         except JobCancelled:
             _end(job, Job.State.CANCELLED)
         except TourneyError as error:
             _end(job, Job.State.FAILED, error=str(error), result={"code": error.code, "fields": error.fields})
+        except OSError:
+            log.exception("Job %s (%s) could not write its file", job.pk, job.kind)
+            _end(job, Job.State.FAILED, error=StorageFailed.message)
         except Exception:
             log.exception("Job %s (%s) failed", job.pk, job.kind)
             _end(job, Job.State.FAILED, error=BROKEN)
@@ -160,27 +173,3 @@ def _end(job: Job, state: str, *, error: str = "", result: dict[str, Any] | None
     Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(
         state=state, error=error, result=result or {}, finished_at=timezone.now(), **fields
     )
-
-
-class _Heart(threading.Thread):
-    """Says every few seconds that the worker of a job lives, whatever the work itself is at."""
-
-    def __init__(self, job: Job) -> None:
-        super().__init__(daemon=True)
-        self._job_id = job.pk
-        self._stopped = threading.Event()
-
-    def __enter__(self) -> None:
-        self.start()
-
-    def __exit__(self, *exception: object) -> None:
-        self._stopped.set()
-
-    def run(self) -> None:
-        while not self._stopped.wait(BEAT_SECONDS):
-            try:
-                Job.objects.filter(pk=self._job_id, state=Job.State.RUNNING).update(beat_at=timezone.now())
-            except Exception as error:  # a busy database now is no reason to stop beating
-                log.warning("job %s missed a beat: %r", self._job_id, error)
-            finally:
-                connection.close()

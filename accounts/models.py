@@ -32,6 +32,9 @@ class User(AbstractUser):
     flagged_at = models.DateTimeField(
         null=True, blank=True, editable=False, help_text=_("Since when this person's votes do not count.")
     )
+    deletion_asked_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text=_("Since when the account is closed and waits to be erased.")
+    )
     flag_reason = models.CharField(max_length=200, blank=True, editable=False)
 
 

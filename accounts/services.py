@@ -12,7 +12,14 @@ from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
-from accounts.errors import KeyNotFound, LinkExpired, ReasonMissing, ScopeNotGrantable
+from accounts.errors import (
+    KeyNotFound,
+    LastAdministrator,
+    LinkExpired,
+    NotConfirmed,
+    ReasonMissing,
+    ScopeNotGrantable,
+)
 from accounts.key_usage import request_counted, requests_write
 from accounts.links import login_links
 from accounts.models import ApiKey, Scope, User
@@ -114,6 +121,30 @@ def user_unflag(*, user: User, reason: str, actor: User | None) -> None:
     if User.objects.filter(pk=user.pk).exclude(flagged_at=None).update(flagged_at=None, flag_reason=""):
         detail = {"reason": reason.strip()}
         note(Deed(actor_id=actor.pk if actor else None, action="user_unflag", subject=user.username, detail=detail))
+
+
+@transaction.atomic
+def account_close(*, user: User, confirmation: str) -> None:
+    """Close the person's own account at once: nobody can log in, no key works, what was shared is shared no more. Its
+    data is erased ACCOUNT_GRACE_DAYS later; until then an administrator can open it again.
+
+    `confirmation` is the user name, typed once more. Raises NotConfirmed, LastAdministrator.
+    """
+    if confirmation.strip() != user.username:
+        raise NotConfirmed(fields={"confirm": [NotConfirmed.message]})
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    if user.is_superuser and not others.exists():
+        raise LastAdministrator
+    user.is_active, user.shares_data, user.deletion_asked_at = False, False, timezone.now()
+    user.save(update_fields=["is_active", "shares_data", "deletion_asked_at"])
+    note(Deed(actor_id=user.pk, action="account_close", subject=user.username))
+
+
+@transaction.atomic
+def account_reopen(*, user: User, actor: User) -> None:
+    """Take a closing back, before the data is gone."""
+    if User.objects.filter(pk=user.pk).exclude(deletion_asked_at=None).update(is_active=True, deletion_asked_at=None):
+        note(Deed(actor_id=actor.pk, action="account_reopen", subject=user.username))
 
 
 def user_share(*, user: User, shares_data: bool) -> None:

@@ -20,6 +20,7 @@ from common.errors import TooMany
 from common.limits import hit
 
 JOBS_SHOWN = 50
+KEYS_PER_HOUR = 30
 # From one address; a school shares one.
 PROOFS_PER_MINUTE = 240
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -62,6 +63,10 @@ def key_make(request: HttpRequest) -> HttpResponse:
     """Answers with the page itself and no redirect: a redirect would have to keep the key somewhere meanwhile."""
     user = cast(User, request.user)
     form = ApiKeyForm(request.POST, user=user)
+    try:
+        hit(f"keys:{user.pk}", limit=KEYS_PER_HOUR, seconds=3600)
+    except TooMany as error:
+        form.add_error(None, str(error))
     if not form.is_valid():
         return _page(request, form=form, status=400)
     _key, text = services.apikey_issue(user=user, **form.values())

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.test import APIRequestFactory, force_authenticate
 
-from accounts.idempotency import Idempotent
+from accounts.idempotency import GIVEN_UP_AFTER, Idempotent
 from accounts.models import IdempotentRequest, Scope, User
 from common.errors import Conflict, NotFound, TooMany
 from tests import factories
@@ -94,8 +95,34 @@ def test_while_the_first_is_under_way_the_second_is_told_to_wait(person: User) -
 def test_a_first_request_that_died_with_its_process_does_not_block_the_key_for_ever(person: User) -> None:
     post(person)
     IdempotentRequest.objects.update(status=None)
-    with time_machine.travel(timezone.now() + timedelta(minutes=16)):
+    with time_machine.travel(timezone.now() + timedelta(seconds=61)):
         assert post(person).status_code == 201
+
+
+@pytest.mark.parametrize("do", ["", "stream", "wait", "break"])
+def test_a_first_request_says_that_it_lives_until_it_is_answered(
+    person: User, do: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hearts: list[Any] = []
+
+    class Heart:
+        def __init__(self, beat: Any, seconds: float) -> None:
+            self.beat, self.said = beat, []
+            assert 3 * seconds < GIVEN_UP_AFTER.total_seconds()
+            hearts.append(self)
+
+        def start(self) -> None:
+            IdempotentRequest.objects.update(created_at=timezone.now() - timedelta(seconds=61))
+            self.beat()
+            self.said.append((IdempotentRequest.objects.get().created_at - timezone.now()).total_seconds() > -5)
+
+        def stop(self) -> None:
+            self.said.append("stopped")
+
+    monkeypatch.setattr("accounts.idempotency.Heart", Heart)
+    with suppress(RuntimeError):
+        post(person, do=do)
+    assert [heart.said for heart in hearts] == [[True, "stopped"]]
 
 
 def test_a_final_refusal_is_repeated(person: User) -> None:

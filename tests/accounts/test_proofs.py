@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
+import altcha
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -16,7 +17,6 @@ from accounts.models import User
 from battles.models import Preference
 from tests import factories
 
-altcha = pytest.importorskip("altcha")
 pytestmark = pytest.mark.django_db
 
 SIGN_UP = {"username": "ada", "password1": factories.PASSWORD, "password2": factories.PASSWORD}

@@ -3,9 +3,9 @@
 import pytest
 from django.test import Client
 
+from accounts import sockets
 from accounts.sessions import session_lives
-from battles import consumers
-from battles.consumers import CLOSE_LOGGED_OUT, BattleConsumer
+from accounts.sockets import CLOSE_LOGGED_OUT, SessionConsumer
 from tests import factories
 
 
@@ -45,9 +45,9 @@ async def test_an_open_socket_looks_now_and_then_whether_its_session_lives(monke
     async def close(code: int | None = None) -> None:
         closed.append(code)
 
-    monkeypatch.setattr(consumers, "SESSION_CHECK_SECONDS", 0)
-    monkeypatch.setattr(consumers, "session_lives", look)
-    consumer = BattleConsumer()
+    monkeypatch.setattr(sockets, "SESSION_CHECK_SECONDS", 0)
+    monkeypatch.setattr(sockets, "session_lives", look)
+    consumer = SessionConsumer()
     consumer.user, consumer.session_key = factories.User(pk=1), "key"
     monkeypatch.setattr(consumer, "close", close)
     await consumer._watch_session()
