@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 import stamina
 
 from providers.adapters.base import (
+    WAKING,
     ErrorKind,
     Event,
     Finished,
@@ -28,6 +29,7 @@ from providers.adapters.base import (
     Usage,
 )
 from providers.adapters.registry import adapter_for
+from providers.engines.waking import until_awake
 from providers.limits.gate import NoPlace, Ticket
 from providers.limits.shared import gate
 
@@ -73,8 +75,8 @@ async def stream_answer(
     *,
     priority: Priority = Priority.INTERACTIVE,
 ) -> AsyncGenerator[Event | Queued, None]:
-    """Yield the events of one answer: Queued while it waits for a place, Opened, and Finished last. What `sampling`
-    leaves open comes from the target.
+    """Yield the events of one answer: Queued while it waits for its engine to wake or for a place, Opened, and Finished
+    last. What `sampling` leaves open comes from the target.
 
     A failure that may pass is tried again as long as nothing was yielded but places in line. Raises ProviderError; of
     kind `timeout` where one of the target's timeouts ran out, which count from when a place was held.
@@ -82,6 +84,13 @@ async def stream_answer(
     if target.system_prompt:
         messages = [Message("system", target.system_prompt), *messages]
     merged = merged_sampling(target.sampling, sampling or Sampling())
+    async with aclosing(until_awake(target.engine)) as waking:
+        is_waking = False
+        async for _ in waking:
+            is_waking = True
+            yield Queued(WAKING)
+    if is_waking:
+        yield Queued(0)
     ticket = gate().ticket(target.limits, priority, _tokens_expected(target, messages, merged))
     failures = itertools.count()
     async for attempt in stamina.retry_context(

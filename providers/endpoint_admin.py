@@ -94,6 +94,11 @@ class EndpointAdmin(Audited, admin.ModelAdmin):
         (gettext_lazy("More"), {"fields": ["quirks", "is_reachable", "checked_at", "created_at"]}),
     ]
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The address of an engine's endpoint follows the engine."""
+        fields = super().get_readonly_fields(request, obj)
+        return [*fields, "base_url"] if obj and obj.engine_state else fields
+
     @admin.display(description=gettext_lazy("Stored key"))
     def stored_key(self, endpoint: Endpoint) -> str:
         return _("There is one; it is not shown.") if endpoint.encrypted_key else _("None")

@@ -8,8 +8,9 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
+from common import metrics
 from providers import live_remote
-from providers.adapters.base import Message, Target
+from providers.adapters.base import Message, Priority, Target
 from providers.kept_answers import KeptAnswer
 from providers.live_generation import LiveGeneration
 from providers.live_types import (
@@ -29,10 +30,11 @@ from providers.live_types import (
 __all__ = [
     "Block", "Delta", "Ended", "GenerationRecord", "Instead", "LiveView", "Reasoning", "Save", "Update", "Viewer",
     "Waiting",
-    "alive", "attach", "detach", "interrupt_all", "start", "stop", "wait",
+    "alive", "announce", "attach", "detach", "interrupt_all", "is_in_line", "start", "stop", "wait", "written",
 ]  # fmt: skip
 
 _here: dict[UUID, LiveGeneration] = {}
+_announced: dict[UUID, LiveGeneration] = {}  # those of them that other processes can see
 
 
 def start(
@@ -43,23 +45,48 @@ def start(
     *,
     instead: Instead | None = None,
     kept: KeptAnswer | None = None,
+    priority: Priority = Priority.INTERACTIVE,
+    is_announced: bool = True,
 ) -> None:
     """Begin to write. `save` gets a record now and then, and at the end before the viewers hear of it.
 
     `instead` may name somebody else to ask, as long as nothing has come; `kept` is an answer from the store, which is
-    played again in place of asking anybody.
+    played again in place of asking anybody. One that is not announced cannot be seen from other processes before
+    `announce`, and costs them nothing.
     """
     generation = LiveGeneration(
-        id, target, messages, save, budget=lambda: len(_here), on_saved=_forget, instead=instead, kept=kept
-    )
+        id, target, messages, save,
+        budget=lambda: len(_here), on_saved=_forget, instead=instead, kept=kept, priority=priority,
+    )  # fmt: skip
     _here[id] = generation
-    live_remote.announce(id, _here)
+    metrics.streams_open.inc()
+    if is_announced:
+        announce(id)
     generation.begin()
 
 
+def announce(id: UUID) -> None:
+    """Let other processes see what is written here; once is enough."""
+    if id in _here and id not in _announced:
+        _announced[id] = _here[id]
+        live_remote.announce(id, _announced)
+
+
 def _forget(id: UUID) -> None:
-    _here.pop(id, None)
-    live_remote.withdraw(id)
+    if _here.pop(id, None):
+        metrics.streams_open.dec()
+    if _announced.pop(id, None):
+        live_remote.withdraw(id)
+
+
+def written(id: UUID) -> tuple[str, str]:
+    """The text and the reasoning so far of what is written here; empty where nothing is."""
+    return _here[id].written if id in _here else ("", "")
+
+
+def is_in_line(id: UUID) -> bool:
+    """Whether it is to be written here and still waits for a place."""
+    return id in _here and _here[id].is_in_line
 
 
 async def attach(id: UUID, viewer: Viewer) -> LiveView | None:

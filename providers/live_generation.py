@@ -1,7 +1,7 @@
 """One answer while it is being written: a task that owns the stream, and those who look on.
 
 There is no database and no rendering work for a token: pieces are gathered, cut into finished blocks when they are
-sent, and saved a few times.
+sent, and saved a few times. What nobody looks at is neither cut nor rendered.
 """
 
 import asyncio
@@ -14,12 +14,15 @@ from uuid import UUID
 from django.utils.html import escape
 
 from common.aio import spawn
+from common.logs import bind
 from common.markdown import BlockStream
+from common.tracing import span
 from providers.adapters.base import (
     ErrorKind,
     Finished,
     Message,
     Opened,
+    Priority,
     ProviderError,
     Queued,
     ReasoningDelta,
@@ -68,6 +71,7 @@ class LiveGeneration:
         on_saved: Callable[[UUID], None],
         instead: Instead | None = None,
         kept: KeptAnswer | None = None,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> None:
         self.id = id
         self.ended = asyncio.Event()
@@ -78,6 +82,7 @@ class LiveGeneration:
         self._on_saved = on_saved
         self._instead = instead
         self._kept = kept
+        self._priority = priority
         self._recorder = Recorder(target, messages, is_cached=kept is not None)
         self._place: int | None = None
         self._loop = asyncio.get_running_loop()
@@ -99,13 +104,24 @@ class LiveGeneration:
     def attach(self, viewer: Viewer) -> LiveView:
         """What there is by now; the viewer hears of everything after it."""
         self._flush()
+        self._cut()
         self._viewers.add(viewer)
         status = "streaming" if self._has_spoken else "waiting"
-        text, reasoning = "".join(self._text), "".join(self._reasoning)
+        text, reasoning = self.written
         return LiveView(self.id, status, text, self._blocks.html, self._blocks.tail, reasoning, self._place)
 
     def detach(self, viewer: Viewer) -> None:
         self._viewers.discard(viewer)
+
+    @property
+    def is_in_line(self) -> bool:
+        """Whether it waits for a place, and nobody has been asked yet."""
+        return self._place is not None
+
+    @property
+    def written(self) -> tuple[str, str]:
+        """The text and the reasoning so far."""
+        return "".join(self._text), "".join(self._reasoning)
 
     # --- the task ---
 
@@ -121,6 +137,11 @@ class LiveGeneration:
     async def _run(self) -> None:
         """Never raises: every end is a record."""
         self._has_begun = True
+        bind(generation=str(self.id))
+        with span("generation"):
+            await self._run_and_store()
+
+    async def _run_and_store(self) -> None:
         try:
             if self._stopped_as:
                 raise asyncio.CancelledError
@@ -155,11 +176,14 @@ class LiveGeneration:
                     other = await self._instead(self.id, error)
                 if other is None:
                     raise
+                self._recorder.left(error)
                 self._target, self._messages = other
                 self._recorder.ask(self._target, self._messages)
 
     async def _stream(self) -> Finished:
-        source = replay(self._kept) if self._kept else stream_answer(self._target, self._messages)
+        source = (
+            replay(self._kept) if self._kept else stream_answer(self._target, self._messages, priority=self._priority)
+        )
         async with aclosing(source) as events:
             async for event in events:
                 match event:
@@ -170,6 +194,8 @@ class LiveGeneration:
                         self._reasoning.append(event.text)
                         self._new_reasoning.append(event.text)
                     case Queued():
+                        if not event.place:
+                            self._recorder.begin()
                         self._wait_in_line(event.place or None)
                         continue
                     case Opened():
@@ -181,8 +207,7 @@ class LiveGeneration:
                     self._recorder.token_came()
                     self._flush()
                 elif self._flush_timer is None:
-                    wait = max(COALESCE_SECONDS, COALESCE_SECONDS_A_GENERATION * self._budget())
-                    self._flush_timer = self._loop.call_later(wait, self._flush)
+                    self._flush_timer = self._loop.call_later(self._pause(), self._flush)
         raise ProviderError(ErrorKind.CONNECTION, "the stream ended without an end")
 
     def _wait_in_line(self, place: int | None) -> None:
@@ -190,20 +215,31 @@ class LiveGeneration:
             self._place = place
             self._tell(Waiting(self.id, place))
 
+    def _pause(self) -> float:
+        """Seconds until what is gathered from now on is to be sent, or at least saved."""
+        if not self._viewers:
+            return SAVE_SECONDS
+        return max(COALESCE_SECONDS, COALESCE_SECONDS_A_GENERATION * self._budget())
+
+    def _cut(self) -> tuple[str, str, str]:
+        """The text and the reasoning that have been gathered, and the HTML of the blocks that are finished with it."""
+        text, reasoning = "".join(self._new_text), "".join(self._new_reasoning)
+        self._new_text.clear()
+        self._new_reasoning.clear()
+        return text, reasoning, "".join(self._blocks.feed(text)) if text else ""
+
     def _flush(self) -> None:
         """Send what has been gathered."""
         if self._flush_timer:
             self._flush_timer.cancel()
             self._flush_timer = None
-        if self._new_reasoning:
-            self._tell(Reasoning(self.id, "".join(self._new_reasoning)))
-            self._new_reasoning.clear()
-        if self._new_text:
-            text = "".join(self._new_text)
-            self._new_text.clear()
-            if html := self._blocks.feed(text):
-                self._tell(Block(self.id, "".join(html), self._blocks.tail))
-            else:
+        if self._viewers:
+            text, reasoning, html = self._cut()
+            if reasoning:
+                self._tell(Reasoning(self.id, reasoning))
+            if html:
+                self._tell(Block(self.id, html, self._blocks.tail))
+            elif text:
                 self._tell(Delta(self.id, text))
         if time.monotonic() - self._saved_at > SAVE_SECONDS and (self._saving is None or self._saving.done()):
             self._saved_at = time.monotonic()
@@ -226,7 +262,8 @@ class LiveGeneration:
             await self._saving
         await self._store(record, SAVE_ATTEMPTS)
         self._on_saved(self.id)
-        self._tell(Ended(self.id, self._rendered(record.text), record))
+        if self._viewers:
+            self._tell(Ended(self.id, self._rendered(record.text), record))
         self._viewers.clear()
         self.ended.set()
 

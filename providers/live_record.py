@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from django.conf import settings
 
+from common.metrics import failures, generation_observed
 from providers.adapters.base import Finished, Message, Opened, ProviderError, Target, Usage
 from providers.client import CHARACTERS_A_TOKEN
 from providers.live_types import GenerationRecord
@@ -29,10 +30,8 @@ class Recorder:
         self.ask(target, messages)
 
     def ask(self, target: Target, messages: Sequence[Message]) -> None:
-        """This is what is asked from here on; again, where another model is asked instead of one that failed. Time is
-        counted from here."""
-        self._began = time.monotonic()
-        self._began_at = datetime.now(UTC)
+        """This is what is asked from here on; again, where another model is asked instead of one that failed."""
+        self.begin()
         self._target = target
         self._asked = len(target.system_prompt) + sum(len(message.content) for message in messages)
         self._request = {
@@ -43,6 +42,11 @@ class Recorder:
             "is_cached": self._is_cached,
         }
 
+    def begin(self) -> None:
+        """Time is counted from here; again, where it has waited for a place: that wait says nothing of the model."""
+        self._began = time.monotonic()
+        self._began_at = datetime.now(UTC)
+
     def note(self, event: Opened | Finished | ProviderError) -> None:
         """Keep what the upstream says of itself."""
         if isinstance(event, Finished):
@@ -50,6 +54,10 @@ class Recorder:
             self._request["upstream_model"] = event.upstream_model[:200]
         elif event.request_id:
             self._request["request_id"] = event.request_id[:200]
+
+    def left(self, error: ProviderError) -> None:
+        """Who was asked has failed, and somebody else is asked instead."""
+        failures.labels(self._target.limits.key, self._target.upstream_id, error.kind.value).inc()
 
     def token_came(self) -> None:
         if self.first_token_ms is None:
@@ -65,8 +73,9 @@ class Recorder:
         error_kind: str = "",
         error_message: str = "",
     ) -> GenerationRecord:
+        """What there is by now; with any status but `streaming` it has ended, and is measured."""
         is_over = status != "streaming"
-        return GenerationRecord(
+        record = GenerationRecord(
             status=status,
             text=text.replace("\0", "\ufffd"),  # PostgreSQL cannot hold a NUL
             reasoning=reasoning.replace("\0", "\ufffd"),
@@ -82,6 +91,22 @@ class Recorder:
             started_at=self._began_at,
             finished_at=datetime.now(UTC) if is_over else None,
             **self._request,
+        )
+        if is_over and not self._is_cached:
+            self._observe(record)
+        return record
+
+    def _observe(self, record: GenerationRecord) -> None:
+        generation_observed(
+            endpoint=self._target.limits.key,
+            model=self._target.upstream_id,
+            status=record.status,
+            error_kind=record.error_kind,
+            latency_ms=record.latency_ms,
+            first_token_ms=record.first_token_ms,
+            input_tokens=record.input_tokens,
+            output_tokens=record.output_tokens,
+            dollars=float(record.cost or 0),
         )
 
     def _cost(self, written: int) -> Decimal | None:

@@ -9,7 +9,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from providers.adapters.base import ErrorKind, FinishReason
+from providers.engine_models import Engine
+from providers.engines.states import SLEEPY
 from providers.validators import are_quirks, are_tags, holds_no_secret_of_ours, may_be_asked
+
+__all__ = ["CachedAnswer", "Endpoint", "Engine", "GeneratedText", "LanguageModel", "LanguageModelQuerySet", "Usage"]
 
 
 class Endpoint(models.Model):
@@ -69,6 +73,12 @@ class Endpoint(models.Model):
         _("outage"), default=False, help_text=_("Its models are not drawn for now, but stay in the catalogue.")
     )
     is_reachable = models.BooleanField(default=True, editable=False)
+    engine_state = models.CharField(
+        max_length=12,
+        blank=True,
+        editable=False,
+        help_text=_("Of our own engine behind it; empty where there is none."),
+    )
     checked_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -87,11 +97,12 @@ class LanguageModelQuerySet(models.QuerySet["LanguageModel"]):
 
     def available(self) -> "LanguageModelQuerySet":
         """Those that may be drawn: their endpoint answered when it was last looked at, has no outage and money left,
-        and they do not rest after failures."""
+        and they do not rest after failures. One that sleeps is drawn where ENGINE_ASLEEP lets people wait for it."""
         now = timezone.now()
         is_rested = models.Q(resting_until__isnull=True) | models.Q(resting_until__lte=now)
         is_paid = models.Q(endpoint__spent_until__isnull=True) | models.Q(endpoint__spent_until__lte=now)
-        return self.active().filter(is_rested, is_paid, endpoint__is_reachable=True, endpoint__has_outage=False)
+        found = self.active().filter(is_rested, is_paid, endpoint__is_reachable=True, endpoint__has_outage=False)
+        return found if settings.ENGINE_ASLEEP == "wait" else found.exclude(endpoint__engine_state__in=SLEEPY)
 
 
 class LanguageModel(models.Model):
@@ -208,9 +219,11 @@ class LanguageModel(models.Model):
         now, endpoint = timezone.now(), self.endpoint
         if endpoint is None:
             return str(_("It was imported, and cannot be asked."))
+        is_left_asleep = settings.ENGINE_ASLEEP != "wait" and endpoint.engine_state in SLEEPY
         reasons = (
             (endpoint.has_outage, _("Its endpoint has an outage.")),
             (not endpoint.is_reachable, _("Its endpoint does not answer.")),
+            (is_left_asleep, _("Its engine sleeps.")),
             (bool(endpoint.spent_until and endpoint.spent_until > now), _("The budget of its endpoint is spent.")),
             (bool(self.resting_until and self.resting_until > now), _("It rests after repeated failures.")),
         )

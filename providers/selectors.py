@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from providers.adapters.base import Limits, ProviderError, Quirks, Sampling, Target, Timeouts
 from providers.discovery import Discovery
+from providers.engines.vllm import LOOPBACK
 from providers.keys import key_of
 from providers.limits.policy import WINDOW_START, State
 from providers.limits.shared import gate
@@ -28,21 +29,23 @@ def target_for(model: LanguageModel) -> Target:
     """
     assert model.endpoint is not None, "an imported model is never asked"
     target = target_of(model.endpoint)
+    quirks = msgspec.convert(model.endpoint.quirks | model.quirks, Quirks)
     return replace(
         target,
         upstream_id=model.upstream_id,
-        limits=replace(target.limits, model=model.upstream_id),
+        limits=replace(target.limits, model=model.upstream_id, model_requests_per_minute=quirks.requests_per_minute),
         system_prompt=model.system_prompt,
         sampling=Sampling(temperature=model.temperature, top_p=model.top_p, max_tokens=model.max_tokens),
         input_price=None if model.input_price is None else float(model.input_price),
         output_price=None if model.output_price is None else float(model.output_price),
-        quirks=msgspec.convert(model.endpoint.quirks | model.quirks, Quirks),
+        quirks=quirks,
         context_window=model.context_window,
     )
 
 
 def target_of(endpoint: Endpoint) -> Target:
-    """The endpoint itself, without a model."""
+    """The endpoint itself, without a model. That of an engine that we started may be asked whatever the rule."""
+    is_ours = bool(endpoint.engine_state) and endpoint.base_url.startswith(f"http://{LOOPBACK}:")
     return Target(
         kind=endpoint.kind,
         base_url=endpoint.base_url,
@@ -61,7 +64,8 @@ def target_of(endpoint: Endpoint) -> Target:
             streams=endpoint.max_streams,
         ),
         quirks=msgspec.convert(endpoint.quirks, Quirks),
-        addresses=address_rule(endpoint.base_url),
+        addresses="allow" if is_ours else address_rule(endpoint.base_url),
+        engine=endpoint.slug if endpoint.engine_state else "",
     )
 
 

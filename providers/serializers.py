@@ -4,7 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from providers.models import LanguageModel
+from providers.engines.states import State, Wanted
+from providers.models import Engine, LanguageModel
 from providers.usage_summary import Figures, ModelUse, UsageSummary
 
 
@@ -38,6 +39,38 @@ class LanguageModelOut(serializers.ModelSerializer[LanguageModel]):
 
     def get_is_available(self, model: LanguageModel) -> bool:
         return model.is_available
+
+
+class EngineOut(serializers.ModelSerializer[Engine]):
+    desired = serializers.ChoiceField(choices=[one.value for one in Wanted])
+    state = serializers.ChoiceField(choices=[one.value for one in State])
+    is_watched = serializers.BooleanField(help_text="Whether a process looks after it at this moment.")
+    running = serializers.IntegerField(help_text="Requests that it answers.")
+    waiting = serializers.IntegerField(help_text="Requests that wait in it.")
+    restarts = serializers.IntegerField(help_text="In a row, after failures.")
+    cache_tokens = serializers.IntegerField(allow_null=True, help_text="What its cache holds, as vLLM reported it.")
+
+    class Meta:
+        model = Engine
+        fields = [
+            "slug",
+            "model",
+            "desired",
+            "state",
+            "reason",
+            "is_watched",
+            "state_since",
+            "started_at",
+            "restarts",
+            "running",
+            "waiting",
+            "cache_used",
+            "cache_tokens",
+        ]
+
+
+class EngineIn(serializers.Serializer[Engine]):
+    desired = serializers.ChoiceField(choices=[one.value for one in Wanted])
 
 
 class FiguresOut(serializers.Serializer[Figures]):

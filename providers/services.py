@@ -19,7 +19,7 @@ from providers.engines.embedded import SLOT_TOKENS, SLOTS
 from providers.keys import endpoint_key_set, keys_refresh
 from providers.models import Endpoint, LanguageModel
 from providers.upstream_models import UpstreamModel
-from providers.usage import budget_check, endpoint_budget_refresh, generation_note, models_try
+from providers.usage import budget_check, endpoint_budget_refresh, generation_note, generations_note, models_try
 
 __all__ = [
     "budget_check",
@@ -29,6 +29,7 @@ __all__ = [
     "endpoint_key_set",
     "endpoint_reachability_set",
     "generation_note",
+    "generations_note",
     "keys_refresh",
     "models_try",
     "presets_seed",

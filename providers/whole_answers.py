@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import aclosing
 
+from common import metrics
 from providers.adapters.base import (
     ErrorKind,
     Finished,
@@ -10,6 +11,7 @@ from providers.adapters.base import (
     Opened,
     Priority,
     ProviderError,
+    Queued,
     ReasoningDelta,
     Target,
     TextDelta,
@@ -27,6 +29,7 @@ async def answer_recorded(
     text: list[str] = []
     reasoning: list[str] = []
     ending = {"status": "failed", "error_kind": ErrorKind.CONNECTION.value}
+    metrics.streams_open.inc()
     try:
         async with aclosing(stream_answer(target, messages, priority=priority)) as events:
             async for event in events:
@@ -37,6 +40,8 @@ async def answer_recorded(
                     case ReasoningDelta():
                         recorder.token_came()
                         reasoning.append(event.text)
+                    case Queued(place=0):
+                        recorder.begin()
                     case Opened():
                         recorder.note(event)
                     case Finished():
@@ -45,6 +50,8 @@ async def answer_recorded(
     except ProviderError as error:
         recorder.note(error)
         ending = {"status": "failed", "error_kind": error.kind.value, "error_message": error.detail}
+    finally:
+        metrics.streams_open.dec()
     if ending["status"] == "finished" and not "".join(text).strip():
         ending |= {"status": "failed", "error_kind": ErrorKind.UPSTREAM.value}
         ending["error_message"] = "the model ended without any text"

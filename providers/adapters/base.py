@@ -7,7 +7,7 @@ metrics) is in `providers/client.py`.
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 
@@ -80,10 +80,13 @@ class Opened:
     headroom: Headroom = Headroom()
 
 
+WAKING = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """The request waits for a free place, as number `place` in line; 1 is next, and 0 waits no more. From the client,
-    never an adapter."""
+    """The request waits for a free place, as number `place` in line; 1 is next, 0 waits no more, and WAKING waits for
+    an engine of ours that slept. From the client, never an adapter."""
 
     place: int
 
@@ -174,6 +177,7 @@ class Limits:
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     streams: int | None = None
+    model_requests_per_minute: int | None = None
 
 
 class Quirks(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -190,6 +194,8 @@ class Quirks(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     extra_body: dict[str, Any] = {}
     """Sent along with every request as it is, for example {"reasoning_effort": "low"}."""
     extra_headers: dict[str, str] = {}
+    requests_per_minute: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Of this model alone, beside what all models of the endpoint share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +215,7 @@ class Target:
     quirks: Quirks = field(default_factory=Quirks)
     context_window: int | None = None
     addresses: AddressRule = "allow"
+    engine: str = ""  # the endpoint's slug, where an engine of ours is behind it, which may sleep
 
 
 class Adapter(Protocol):

@@ -12,8 +12,8 @@ import httpx2
 import msgspec
 
 from common.aio import PerLoop
-from providers.adapters.addresses import guarded
 from providers.adapters.base import AddressRule, ErrorKind, Headroom, ProviderError, Target
+from providers.adapters.connections import Connections
 from providers.adapters.sse import EventTooLong
 
 CONTEXT_LENGTH = re.compile(
@@ -45,13 +45,10 @@ def client_for(target: Target) -> httpx2.AsyncClient:
 
 def new_client(target: Target) -> httpx2.AsyncClient:
     """A client with a pool of its own, which the caller must close."""
-    transport = httpx2.AsyncHTTPTransport(
-        trust_env=False, limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100)
-    )
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(None, connect=target.timeouts.connect),
         trust_env=False,
-        transport=guarded(transport, target.addresses),
+        transport=Connections(target.addresses),
     )
 
 
@@ -65,6 +62,17 @@ async def close_clients() -> None:
 async def post_stream(target: Target, path: str, headers: Mapping[str, str], body: Any) -> httpx2.Response:
     """Send `body` as JSON and return the open response, which the caller must close. Raises ProviderError where it is
     not an event stream; call it within `translated`."""
+    response = await post(target, path, headers, body)
+    try:
+        await check_event_stream(response)
+    except BaseException:
+        await response.aclose()
+        raise
+    return response
+
+
+async def post(target: Target, path: str, headers: Mapping[str, str], body: Any) -> httpx2.Response:
+    """The same for an answer that may be of any kind. Raises ProviderError for a refusal."""
     check_key(target)
     client = client_for(target)
     request = client.build_request(
@@ -78,7 +86,6 @@ async def post_stream(target: Target, path: str, headers: Mapping[str, str], bod
     try:
         if response.status_code >= 400:
             raise status_error(response.status_code, await beginning(response), response.headers)
-        await check_event_stream(response)
     except BaseException:
         await response.aclose()
         raise

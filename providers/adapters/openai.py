@@ -1,19 +1,16 @@
 """The OpenAI wire: chat completions as a stream. Serves every service that speaks it; how they differ is `Quirks`.
 
-The openai client sends the request and maps statuses to errors; its raw streaming response is decoded in
-`openai_chunks`, because its typed objects cost several times as much a chunk.
+What comes is decoded in `openai_chunks`.
 Source: https://platform.openai.com/docs/api-reference/chat
 """
 
 import base64
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any
 
 import httpx2
-import openai
 
-from common.aio import PerLoop
 from providers.adapters import http
 from providers.adapters.base import (
     ErrorKind,
@@ -32,55 +29,15 @@ WHOLE_MAX_BYTES = 10_000_000
 
 
 class OpenAIAdapter:
-    """One openai client for each service, key and event loop; all of a loop share one pool of connections."""
-
-    def __init__(self) -> None:
-        self._clients: PerLoop[dict[tuple[str, str, float, str], openai.AsyncOpenAI]] = PerLoop(dict)
-
     async def stream(
         self, target: Target, messages: Sequence[Message], sampling: Sampling
     ) -> AsyncGenerator[Event, None]:
-        http.check_key(target)
+        headers = {"authorization": f"Bearer {target.api_key or 'none'}"}
         with http.translated():
-            try:
-                response = await self._post(target, body_of(target, messages, sampling))
-            except openai.APIStatusError as error:
-                raise http.status_error(error.status_code, error.message, error.response.headers) from error
-            except openai.APITimeoutError as error:
-                raise ProviderError(ErrorKind.TIMEOUT, repr(error)) from error
-            except openai.APIConnectionError as error:
-                raise ProviderError(ErrorKind.CONNECTION, repr(error.__cause__ or error)) from error
-            except openai.OpenAIError as error:
-                raise ProviderError(ErrorKind.UPSTREAM, repr(error)) from error
+            response = await http.post(target, "/chat/completions", headers, body_of(target, messages, sampling))
             async with aclosing(response), aclosing(_events(response)) as found:
                 async for event in found:
                     yield event
-
-    async def _post(self, target: Target, body: dict[str, Any]) -> httpx2.Response:
-        """By the client's plain post: its typed resource takes as long as all the rest of the request."""
-        client = self._client(target)
-        answer: object = await client.post(
-            "/chat/completions",
-            cast_to=httpx2.Response,
-            body=body,
-            options={"headers": target.quirks.extra_headers},
-            stream=True,
-            stream_cls=openai.AsyncStream[object],
-        )
-        return cast(httpx2.Response, answer)
-
-    def _client(self, target: Target) -> openai.AsyncOpenAI:
-        clients = self._clients.get()
-        key = (target.base_url, target.api_key, target.timeouts.connect, target.addresses)
-        if key not in clients or clients[key].is_closed():
-            clients[key] = openai.AsyncOpenAI(
-                base_url=target.base_url,
-                api_key=target.api_key or "none",
-                max_retries=0,
-                timeout=httpx2.Timeout(None, connect=target.timeouts.connect),
-                http_client=http.client_for(target),
-            )
-        return clients[key]
 
 
 async def _events(response: httpx2.Response) -> AsyncGenerator[Event, None]:

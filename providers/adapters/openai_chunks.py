@@ -18,7 +18,7 @@ from providers.adapters.base import (
     TextDelta,
     Usage,
 )
-from providers.adapters.sse import sse_data
+from providers.adapters.sse import sse_together
 
 FINISH_REASONS = {
     "stop": FinishReason.STOP,
@@ -88,32 +88,52 @@ _decoder = msgspec.json.Decoder(_Chunk)
 
 
 async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Event, None]:
-    """Decode the body of a stream; yields one Finished last. Raises ProviderError."""
+    """Decode the body of a stream; yields one Finished last. Text that arrived in one piece is one event. Raises
+    ProviderError."""
     end = _End()
-    is_done = False
     try:
-        async for data in sse_data(chunks):
+        async for piece in sse_together(chunks):
+            for event in _events(piece, end):
+                yield event
+            if end.is_done:
+                break
+    except httpx2.TransportError:
+        if not end.reason:
+            raise  # else the answer is whole, and only the count of its tokens is lost
+    if not end.reason and not end.is_done:
+        raise ProviderError(ErrorKind.CONNECTION, "the stream ended before the answer did")
+    yield end.finished()
+
+
+def _events(piece: list[bytes], end: "_End") -> Iterator[Event]:
+    """What one piece of the stream says; text before an error in it is not lost."""
+    text: list[str] = []
+    try:
+        for data in piece:
             if data == b"[DONE]":
-                is_done = True
+                end.is_done = True
                 break
             chunk = _decode(data)
             for choice in chunk.choices or ():
                 if (delta := choice.delta) is not None:
                     # The two that nearly every chunk is, without a call.
                     if type(delta.content) is str and delta.content:
-                        yield TextDelta(delta.content)
+                        text.append(delta.content)
                     for event in _others(delta, end):
+                        if text:
+                            yield TextDelta("".join(text))
+                            text.clear()
                         yield event
                 if choice.finish_reason:
                     end.reason = choice.finish_reason
             if chunk.usage or chunk.x_groq or chunk.error or not end.model:
                 end.note(chunk)
-    except httpx2.TransportError:
-        if not end.reason:
-            raise  # else the answer is whole, and only the count of its tokens is lost
-    if not end.reason and not is_done:
-        raise ProviderError(ErrorKind.CONNECTION, "the stream ended before the answer did")
-    yield end.finished()
+    except ProviderError:
+        if text:
+            yield TextDelta("".join(text))
+        raise
+    if text:
+        yield TextDelta("".join(text))
 
 
 def whole_answer(body: bytes) -> Iterator[Event]:
@@ -139,6 +159,7 @@ class _End:
         self.model = ""
         self.usage = Usage()
         self.is_refusal = False
+        self.is_done = False
 
     def note(self, chunk: _Chunk) -> None:
         """Raises ProviderError for an error inside a stream that began with status 200."""

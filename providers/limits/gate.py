@@ -8,6 +8,7 @@ from bisect import bisect_left, insort
 from collections.abc import AsyncGenerator, Callable
 from uuid import uuid4
 
+from common import metrics
 from providers.adapters.base import ErrorKind, Headroom, Limits, Priority, ProviderError
 from providers.limits import policy
 from providers.limits.stores import MemoryStore, Store
@@ -128,6 +129,7 @@ class Ticket:
             return
         if not self._line.join(self):
             raise NoPlace(ErrorKind.RATE_LIMIT, f"more than {LINE_MAX} requests wait for this endpoint")
+        metrics.waiting.labels(self._limits.key).inc()
         try:
             told = 0
             while True:
@@ -145,6 +147,7 @@ class Ticket:
                     yield place
                 await self._sleep(sleep)
         finally:
+            metrics.waiting.labels(self._limits.key).dec()
             self._line.leave(self)
             self._gate.wake(self._limits.key)
 

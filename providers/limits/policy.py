@@ -68,6 +68,8 @@ class Window(msgspec.Struct):
     refusals: int = 0  # in a row
     blocked_until: float = 0.0
     touched_at: float = 0.0
+    requests_spent: float = 0.0
+    requests_at: float = 0.0
 
 
 class Head(msgspec.Struct):
@@ -82,7 +84,8 @@ class Head(msgspec.Struct):
 
 
 class State(msgspec.Struct):
-    """All that is known of one endpoint. Times are seconds since the epoch, since processes share them."""
+    """All that is known of one endpoint. Times are seconds of the store's clock: since the epoch where processes share
+    them, so somebody may set it back."""
 
     windows: dict[str, Window] = {}
     leases: dict[str, Lease] = {}
@@ -127,6 +130,7 @@ def shares(limits: Limits) -> bool:
 
 def admit(state: State, limits: Limits, request: Request, now: float) -> float:
     """Take a place, and return 0; else the seconds after which it is worth asking again."""
+    _clock_mind(state, now)
     _forget_the_dead(state, now)
     window = state.window(limits.model)
     window.touched_at = now
@@ -134,7 +138,7 @@ def admit(state: State, limits: Limits, request: Request, now: float) -> float:
         state.people_at = now
     name = f"{request.process}:{limits.model}:{request.priority}"
     state.heads.pop(name, None)
-    held_by_model = _wait_for_window(state, limits, request.priority, now)
+    held_by_model = max(_wait_for_window(state, limits, request.priority, now), _wait_for_rate(window, limits, now))
     wait = max(
         held_by_model,
         _wait_for_stream(state, limits, request.priority, now),
@@ -151,8 +155,21 @@ def admit(state: State, limits: Limits, request: Request, now: float) -> float:
         state.people_in_a_row = state.people_in_a_row + 1 if request.priority is Priority.INTERACTIVE else 0
     state.leases[request.lease] = Lease(until=now + request.lease_seconds, model=limits.model, began=now)
     state.requests_spent += 1
+    window.requests_spent += 1
     state.tokens_spent += request.tokens
     return 0.0
+
+
+def _clock_mind(state: State, now: float) -> None:
+    """Nothing lies further ahead than we ever put it; where the clock was set back, it would for that long."""
+    for window in state.windows.values():
+        window.blocked_until = min(window.blocked_until, now + PAUSE_NAMED_MAX_SECONDS)
+    for held in state.leases.values():
+        if math.isfinite(held.until):
+            held.until = min(held.until, now + LEASE_SECONDS)
+    for head in state.heads.values():
+        head.until = min(head.until, now + HEAD_SECONDS)
+    state.requests_at, state.tokens_at = min(state.requests_at, now), min(state.tokens_at, now)
 
 
 def _forget_the_dead(state: State, now: float) -> None:
@@ -170,6 +187,17 @@ def _wait_for_window(state: State, limits: Limits, priority: Priority, now: floa
     if now < window.blocked_until:
         return window.blocked_until - now
     return 0.0 if len(state.of(limits.model)) < _room(state, int(window.size), priority, now) else SOON_SECONDS
+
+
+def _wait_for_rate(window: Window, limits: Limits, now: float) -> float:
+    """The model's own bucket, beside the one that all models of the endpoint share."""
+    if not limits.model_requests_per_minute:
+        window.requests_spent = 0.0
+        return 0.0
+    rate = limits.model_requests_per_minute / 60
+    window.requests_spent = max(0.0, window.requests_spent - (now - window.requests_at) * rate)
+    window.requests_at = now
+    return max(0.0, (window.requests_spent + 1 - max(1.0, rate * BURST_SECONDS)) / rate)
 
 
 def _wait_for_stream(state: State, limits: Limits, priority: Priority, now: float) -> float:

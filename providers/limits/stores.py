@@ -22,7 +22,8 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """For one process with any number of threads and event loops. Whoever holds a place dies with it."""
+    """For one process with any number of threads and event loops. Whoever holds a place dies with it, and its clock is
+    one that nobody sets."""
 
     is_shared = False
     lease_seconds = math.inf
@@ -33,4 +34,4 @@ class MemoryStore:
 
     async def change(self, key: str, change: Change[T]) -> T:
         with self._lock:  # for microseconds, and never across an await
-            return change(self._states.setdefault(key, State()), time.time())
+            return change(self._states.setdefault(key, State()), time.monotonic())

@@ -132,6 +132,7 @@ class Answer:
     limit: int | None = None
     ending: str = "finish"
     piece_bytes: int | None = None
+    reason: str = "stop"
 
     async def play(self, call: Call) -> None:
         await call.begin()
@@ -145,7 +146,7 @@ class Answer:
         match self.ending:
             case "finish":
                 usage = {"prompt_tokens": 9, "completion_tokens": count, "total_tokens": count + 9}
-                await self._write(call, event(chunk(request, {}, "stop")))
+                await self._write(call, event(chunk(request, {}, self.reason)))
                 await self._write(call, event(chunk(request, {}) | {"choices": [], "usage": usage}))
                 await self._write(call, b"data: [DONE]\n\n")
             case "done":
@@ -327,6 +328,7 @@ SCRIPTS: dict[str, Script] = {
     "echo": Echo(),
     "eyes": Eyes(),
     "reader": Answer(READING),
+    "grades": Answer("It says what was asked. Rating: [[7]]"),
     "no-schema": NoSchema(READING),
     "held": HELD,
     "held-too": HELD,

@@ -16,13 +16,14 @@ __all__ = ["SCRIPTS", "SECRETS", "Request", "Upstream"]
 
 
 class Upstream:
-    """`with Upstream() as upstream:` serves on a port of its own, in a thread of its own.
+    """`with Upstream() as upstream:` serves on a port of its own (any free one, or `port`), in a thread of its own.
 
     `requests` holds every completion that was asked for; `connections` says how many are open at this moment,
     `connected` how many ever were.
     """
 
-    def __init__(self, scripts: dict[str, Script] | None = None) -> None:
+    def __init__(self, scripts: dict[str, Script] | None = None, *, port: int = 0) -> None:
+        self._port = port
         self.scripts = {**SCRIPTS, **(scripts or {})}
         self.requests: list[Request] = []
         self.connections = self.connected = 0
@@ -56,7 +57,7 @@ class Upstream:
 
     async def _serve(self) -> None:
         self._stop = asyncio.Event()
-        server = await asyncio.start_server(self._connection, "127.0.0.1", 0, backlog=1024)
+        server = await asyncio.start_server(self._connection, "127.0.0.1", self._port, backlog=1024)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         self._is_up.set()
         await self._stop.wait()

@@ -1,7 +1,6 @@
 """The line in front of an endpoint: who comes first, who gives up, and that no place is ever lost."""
 
 import asyncio
-import os
 import subprocess
 import sys
 import threading
@@ -11,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 import redis
+from django.conf import settings
 
 from providers.adapters.base import ErrorKind, Headroom, Limits, Priority
 from providers.limits import gate as gate_module
@@ -21,7 +21,7 @@ from tests.waiting import until
 
 PERSON, BATCH = Priority.INTERACTIVE, Priority.BATCH
 T = TypeVar("T")
-REDIS_URL = os.environ.get("REDIS_URL", "")
+REDIS_URL: str = settings.REDIS_URL  # this worker's own: others empty theirs after each test
 
 
 @pytest.fixture(params=["memory", "redis"])

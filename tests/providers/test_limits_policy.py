@@ -137,6 +137,19 @@ def test_requests_a_minute_are_kept() -> None:
     assert let_in == pytest.approx(60 * 2 + 60 * policy.BURST_SECONDS / 60, abs=2)
 
 
+def test_requests_a_minute_of_one_model_hold_up_no_other() -> None:
+    state, let_in = State(), 0
+    slow, other = Limits("e", "slow", model_requests_per_minute=60), Limits("e", "other")
+    for tenth in range(1200):
+        now = NOW + tenth / 10
+        if policy.admit(state, slow, Request(str(tenth)), now) == 0:
+            let_in += 1
+            policy.settled(state, slow, str(tenth), is_success=True, tokens_over=0, now=now)
+        assert policy.admit(state, other, Request(f"other {tenth}"), now) == 0
+        policy.settled(state, other, f"other {tenth}", is_success=True, tokens_over=0, now=now)
+    assert let_in == pytest.approx(60 * 2 + 60 * policy.BURST_SECONDS / 60, abs=2)
+
+
 def test_tokens_a_minute_are_kept_and_estimates_made_good() -> None:
     state, limits = State(), Limits("e", tokens_per_minute=6000)
     assert policy.admit(state, limits, Request("a", PERSON, 1000), NOW) == 0
@@ -255,6 +268,16 @@ def test_the_place_of_a_dead_process_comes_back() -> None:
     fill(state, limits, 1)
     assert policy.admit(state, limits, Request("b"), NOW + policy.LEASE_SECONDS - 1) > 0
     assert policy.admit(state, limits, Request("b"), NOW + policy.LEASE_SECONDS + 1) == 0
+
+
+def test_a_clock_that_is_set_back_holds_up_nobody_for_long() -> None:
+    state, limits = State(), Limits("e", streams=1, requests_per_minute=60, tokens_per_minute=6000)
+    fill(state, limits, 1)
+    policy.refused(state, limits, "nobody", 120, NOW)
+    back = NOW - 3600
+    assert policy.admit(state, limits, Request("a"), back) <= policy.PAUSE_NAMED_MAX_SECONDS
+    later = back + max(policy.PAUSE_NAMED_MAX_SECONDS, policy.LEASE_SECONDS) + 1
+    assert policy.admit(state, limits, Request("a"), later) == 0
 
 
 def test_a_place_that_is_renewed_is_kept() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from uuid import UUID, uuid4
 
@@ -10,7 +11,7 @@ import pytest
 
 from common.markdown import BlockStream, render
 from providers import live, live_generation
-from providers.adapters.base import Message, Target, Timeouts
+from providers.adapters.base import Limits, Message, Target, Timeouts
 from providers.live import Block, Delta, Ended, GenerationRecord, LiveView, Reasoning, Update
 from tests.fakes import scripts
 from tests.fakes.upstream import Upstream
@@ -336,12 +337,30 @@ async def test_a_last_piece_that_cannot_be_rendered_is_stored_all_the_same(
 
     monkeypatch.setattr(BlockStream, "feed", broken)
     saves, screen = Saves(), Screen()
-    id = start(upstream, "keepalive", saves)
+    id = start(upstream, "slow-markdown", saves)
     screen.show(await live.attach(id, screen))
     await done(id)
-    assert fed == ["One ", "two"]
-    assert saves.last.text == "One two"
+    assert len(fed) == 2
+    assert saves.last.text == "".join(fed) == scripts.STEADY
     assert screen.ended is not None
+
+
+# --- Figures ---
+
+
+async def test_a_wait_for_a_place_is_no_latency_of_the_model(upstream: Upstream) -> None:
+    first, second, one = Saves(), Saves(), Limits(uuid4().hex, "one", streams=1)
+    ids = [start(upstream, "steady", saves, limits=one) for saves in (first, second)]
+    for id in ids:
+        await done(id)
+    slow, waited = sorted((first.last, second.last), key=lambda record: record.started_at or datetime.max)
+    assert slow.started_at
+    assert slow.latency_ms
+    assert waited.started_at
+    assert (waited.started_at - slow.started_at).total_seconds() * 1000 > slow.latency_ms / 2
+    assert waited.finished_at
+    took = (waited.finished_at - waited.started_at).total_seconds() * 1000
+    assert waited.latency_ms == pytest.approx(took, abs=50)
 
 
 # --- Saving ---

@@ -73,11 +73,11 @@ class Owner:
         )
 
     async def begun(self) -> None:
-        await until(lambda: live.alive([self.id]) == {self.id}, seconds=20)
+        await until(lambda: live.alive([self.id]) == {self.id}, seconds=60)
 
     def saved(self) -> dict[str, str]:
         """The last record, once the process has ended."""
-        out, _ = self.process.communicate(timeout=10)
+        out, _ = self.process.communicate(timeout=30)
         last: dict[str, str] = json.loads(out.splitlines()[-1])
         return last
 

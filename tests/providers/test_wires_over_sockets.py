@@ -56,7 +56,7 @@ def test_the_same_script_gives_the_same_answer(upstream: Upstream, wire: str, mo
     opened, *deltas, finished = heard(upstream, wire, model)
     assert isinstance(opened, Opened)
     assert text_of(deltas) == text
-    assert len(deltas) == len(scripts.tokens(text))
+    assert len(deltas) <= len(scripts.tokens(text))
     assert isinstance(finished, Finished)
     assert finished.reason is FinishReason.STOP
     assert (finished.usage.input_tokens, finished.usage.output_tokens) == (9, len(scripts.tokens(text)))
