@@ -128,12 +128,13 @@ class ResponseAdmin(ReadOnly, admin.ModelAdmin):
         "written_by",
         "status",
         "error_kind",
+        "is_refusal",
         "attempt",
         "first_token_ms",
         "latency_ms",
         "output_tokens",
     ]
-    list_filter = ["status", "error_kind", "side__model"]
+    list_filter = ["status", "error_kind", "is_refusal", "side__model"]
     list_select_related = ["side__model"]
     search_fields = ["id", "turn__battle__id"]
 

@@ -20,6 +20,7 @@ from battles.prompts import prompt_clean
 from battles.requests import Request, request_for, with_kept_answer
 from common.errors import NotFound
 from common.limits import hit
+from common.refusals import is_refusal
 from providers import live
 from providers.errors import EndpointBudgetSpent
 from providers.live import GenerationRecord
@@ -130,7 +131,8 @@ def response_save(*, response_id: UUID, record: GenerationRecord) -> None:
     """Store how far a generation is, or how it ended. Its end is added up once, whoever stores it and how often."""
     rows = Response.objects.filter(pk=response_id)
     was_live = rows.select_for_update().filter(status__in=Response.LIVE).values_list("pk").first()
-    rows.update(**asdict(record))
+    declines = record.status not in Response.LIVE and is_refusal(record.text, record.finish_reason)
+    rows.update(**asdict(record), is_refusal=declines)
     if was_live and record.status not in Response.LIVE:
         for model_id, user_id in rows.values_list("model_id", "turn__battle__owner_id"):
             generation_note(model_id=model_id, user_id=user_id, record=record)

@@ -59,8 +59,8 @@ def judged_texts(battle: Battle, turns: int) -> dict[str, str]:
 @transaction.atomic
 def comparisons_rebuild() -> tuple[int, int, int]:
     """Make all comparisons that come from battles anew; returns how many were added, changed and removed: (0, 0, 0)
-    where nothing had changed."""
-    return comparisons_replace(source_kind=SOURCE, comparisons=_all())
+    where nothing had changed. Those of people who have left stay, though their battles are gone."""
+    return comparisons_replace(source_kind=SOURCE, comparisons=_all(), keeps_forgotten=True)
 
 
 def _all() -> Iterator[NewComparison]:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from battles.models import Battle, Redraw, Response, Side
 from leaderboard.models import Rating
-from providers.adapters.base import ErrorKind
+from providers.adapters.base import WAKING, ErrorKind
 from providers.errors import SENTENCES
 from providers.models import GeneratedText
 from providers.usage_summary import Figures
@@ -76,6 +76,8 @@ def place_shown(battle: Battle, place: int | None) -> tuple[int | None, str]:
         return None, ""
     if not is_revealed(battle):
         return None, _("Waiting for a free place")
+    if place == WAKING:
+        return None, _("Waiting for the model to wake up, which can take a minute")
     if place == 1:
         return place, _("Next in line")
     return place, _("Number %(place)d in line") % {"place": place}

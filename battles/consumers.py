@@ -5,71 +5,51 @@ import logging
 from typing import Any, cast
 from uuid import UUID
 
-from channels.consumer import get_handler_name
-from channels.generic.websocket import AsyncWebsocketConsumer
 from django.utils.translation import gettext as _
 
 from accounts import proofs
 from accounts.models import User
-from accounts.sessions import group_of_session, session_lives
+from accounts.sockets import CLOSE_NOT_YOURS, SessionConsumer
 from battles import events, generation, services
 from battles.feed import BattleFeed
 from battles.notices import group_of, viewers_tell
 from battles.selectors import battle_whole
-from common.aio import spawn
 from common.database import in_database_thread
 from common.errors import NotFound, TooMany, TourneyError
 from common.limits import TokenBucket
+from common.outages import outage_of
 
 logger = logging.getLogger(__name__)
 
 FRAMES_AT_ONCE = 20
 FRAMES_A_SECOND = 5.0
-# Logging out is said at once; how else a session ends (it expires, the password changes) is looked up.
-SESSION_CHECK_SECONDS = 60.0
-CLOSE_LOGGED_OUT = 4401
-CLOSE_NOT_YOURS = 4404
 
 
-class BattleConsumer(AsyncWebsocketConsumer):
+class BattleConsumer(SessionConsumer):
     """One window on one battle."""
 
     async def connect(self) -> None:
-        self.user = cast(User, self.scope["user"])
-        self.session_key: str = self.scope["session"].session_key or ""
         self.battle_id: UUID = self.scope["url_route"]["kwargs"]["battle_id"]
         self.bucket = TokenBucket(capacity=FRAMES_AT_ONCE, rate=FRAMES_A_SECOND)
         self.outbox: asyncio.Queue[events.ServerFrame] = asyncio.Queue()
         self.sender: asyncio.Task[None] | None = None
-        self.watch: asyncio.Task[None] | None = None
-        self.feed = BattleFeed(battle_id=self.battle_id, viewer=self.user, send=self.put)
-        # Accepted first, so that the page learns why it is closed: a browser hides the reason of a refused handshake.
-        await self.accept()
-        if not self.scope["user"] or self.scope["user"].is_anonymous:
-            await self.close(code=CLOSE_LOGGED_OUT)
+        self.feed = BattleFeed(battle_id=self.battle_id, viewer=cast(User, self.scope["user"]), send=self.put)
+        if not await self.enter():
             return
-        for group in self._groups():
-            await self.channel_layer.group_add(group, self.channel_name)
+        await self.channel_layer.group_add(group_of(self.battle_id), self.channel_name)
         try:
             await self.feed.open()
         except NotFound:
             await self.close(code=CLOSE_NOT_YOURS)
             return
         self.sender = asyncio.create_task(self._send_all())
-        self.watch = spawn(self._watch_session())
-
-    async def dispatch(self, message: Any) -> None:
-        """Without closing the database connection first, as Channels would: see `in_database_thread`."""
-        await getattr(self, get_handler_name(message))(message)
 
     async def disconnect(self, code: int) -> None:
-        for task in (self.sender, self.watch):
-            if task:
-                task.cancel()
+        if self.sender:
+            self.sender.cancel()
         await self.feed.close()
-        if self.user.is_authenticated:
-            for group in self._groups():
-                await self.channel_layer.group_discard(group, self.channel_name)
+        await self.channel_layer.group_discard(group_of(self.battle_id), self.channel_name)
+        await self.leave()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self.sender is None:  # being closed: this battle is not this person's
@@ -80,9 +60,12 @@ class BattleConsumer(AsyncWebsocketConsumer):
             await self._handle(events.parse(text_data or ""))
         except TourneyError as error:
             self.put(events.Refused(error.code, str(error)))
-        except Exception:  # a defect or a lost database must not cost the reader the stream of answers
+        except Exception as error:  # a defect or a lost database must not cost the reader the stream of answers
             logger.exception("A frame on battle %s failed", self.battle_id)
-            self.put(events.Refused("defect", _("Something broke on our side. Nothing was lost; try again.")))
+            if outage := outage_of(error):
+                self.put(events.Refused(outage.code, str(outage)))
+            else:
+                self.put(events.Refused("defect", _("Something broke on our side. Nothing was lost; try again.")))
 
     async def battle_changed(self, message: dict[str, Any]) -> None:
         """Another window, or a program, changed this battle."""
@@ -92,23 +75,6 @@ class BattleConsumer(AsyncWebsocketConsumer):
             await self.feed.open()
         except NotFound:
             await self.close(code=CLOSE_NOT_YOURS)
-
-    async def session_over(self, message: dict[str, Any]) -> None:
-        """The person has logged out."""
-        await self.close(code=CLOSE_LOGGED_OUT)
-
-    async def _watch_session(self) -> None:
-        is_alive = True
-        while is_alive:
-            await asyncio.sleep(SESSION_CHECK_SECONDS)
-            try:
-                is_alive = await in_database_thread(session_lives)(session_key=self.session_key, user_id=self.user.pk)
-            except Exception:  # the next look may find the database again
-                logger.exception("A session could not be looked up")
-        await self.close(code=CLOSE_LOGGED_OUT)
-
-    def _groups(self) -> tuple[str, str]:
-        return group_of(self.battle_id), group_of_session(self.session_key)
 
     def put(self, frame: events.ServerFrame) -> None:
         self.outbox.put_nowait(frame)

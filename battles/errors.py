@@ -3,11 +3,6 @@
 from common.errors import Conflict, NotAllowed, TourneyError
 
 
-class ReasonUnknown(TourneyError):
-    code = "reason_unknown"
-    message = "Unknown reason."
-
-
 class LabelInvalid(TourneyError):
     code = "label_invalid"
     message = "There is no such category, or this is no code of a language, such as en or pt-BR."

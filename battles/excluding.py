@@ -13,8 +13,8 @@ from battles.ballots import SOURCE
 from battles.models import Preference
 from common.audit import Deed, note
 from leaderboard.exclusions import Exclusion
-from leaderboard.models import Comparison
-from leaderboard.services import comparisons_exclude
+from leaderboard.models import Board, Comparison
+from leaderboard.services import comparisons_exclude, comparisons_follow_flag
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +83,11 @@ def flagged_votes_apply(*, voter_id: int) -> int:
     changed = 0
     while count := _apply_batch(voter_id):
         changed += count
+    if voter := User.objects.filter(pk=voter_id).first():
+        # What they said of conversations has no decision beside the comparison itself.
+        changed += comparisons_follow_flag(
+            voter_id=voter_id, is_flagged=voter.flagged_at is not None, source_kind=Board.Source.TALKS
+        )
     return changed
 
 

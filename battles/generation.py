@@ -10,6 +10,7 @@ from battles.models import Battle, Response
 from battles.requests import Request
 from common.database import in_database_thread
 from common.errors import NotFound
+from common.logs import bound
 from providers import live
 from providers.adapters.base import Message, ProviderError, Target
 from providers.live import GenerationRecord
@@ -33,7 +34,10 @@ async def _instead(response_id: UUID, error: ProviderError) -> tuple[Target, Seq
 async def launch(requests: Iterable[Request]) -> None:
     """Start writing each requested response in this process; returns at once."""
     for request in requests:
-        live.start(request.response.id, request.target, request.messages, _save, instead=_instead, kept=request.kept)
+        with bound(battle=str(request.response.turn.battle_id)):
+            live.start(
+                request.response.id, request.target, request.messages, _save, instead=_instead, kept=request.kept
+            )
 
 
 def responses_live(battle: Battle, label: str | None = None) -> list[Response]:

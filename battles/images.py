@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts.models import User
 from battles.errors import ImageSent, ImagesInvalid, ImageTooLarge, TooManyUnsent
 from battles.models import Image, Turn
-from common.errors import NotFound
+from common.errors import NotFound, StorageFailed
 from common.images import image_clean
 from common.limits import hit
 
@@ -37,7 +37,7 @@ def image_bytes_max() -> int:
 def image_add(*, owner: User, file: IO[bytes]) -> Image:
     """Store an uploaded image, resized and without metadata, until it is sent.
 
-    Raises ImageInvalid, ImageTooLarge, TooManyUnsent, TooMany.
+    Raises ImageInvalid, ImageTooLarge, TooManyUnsent, TooMany, StorageFailed.
     """
     hit(f"images:{owner.pk}", limit=settings.IMAGES_PER_HOUR, seconds=3600)
     if Image.objects.filter(owner=owner, turn=None).count() >= UNSENT_MAX:
@@ -47,7 +47,11 @@ def image_add(*, owner: User, file: IO[bytes]) -> Image:
         raise ImageTooLarge(f"The image is larger than {settings.IMAGE_MAX_MB} MB. Please make it smaller.")
     clean = image_clean(data)
     image = Image(owner=owner, media_type=clean.media_type, width=clean.width, height=clean.height)
-    image.file.save(f"{image.id}{clean.suffix}", ContentFile(clean.data), save=False)
+    try:
+        image.file.save(f"{image.id}{clean.suffix}", ContentFile(clean.data), save=False)
+    except OSError as error:
+        log.error("an image could not be stored: %r", error)
+        raise StorageFailed from error
     try:
         image.save()
     except Exception:  # without its row nobody would ever delete the file

@@ -8,9 +8,9 @@ from django.conf import settings
 from django.db.models import Count, Q
 
 from accounts.models import User
-from battles.identity import asks_identity, names_itself
 from battles.models import Battle, Preference
-from battles.reading import Pace, is_too_fast
+from common.identity import asks_identity, names_itself
+from common.reading import Pace, is_too_fast
 from leaderboard.exclusions import Exclusion
 
 LOOKED_AT = 50  # earlier votes of one person on one prompt

@@ -14,9 +14,9 @@ from accounts.errors import ReasonMissing
 from accounts.models import User
 from battles import services
 from battles.models import Preference, Voter
-from battles.reasons import reasons_shown
 from common.admin import ReadOnly
 from common.errors import TourneyError
+from common.vote_reasons import reasons_shown
 
 
 class ReasonActionForm(ActionForm):

@@ -17,8 +17,9 @@ from battles.expansion import Ranking, RankingInvalid, ranking_clean
 from battles.integrity import exclusion_of
 from battles.models import Battle, Preference, Reaction, Response
 from battles.prompts import text_clean
-from battles.reasons import reasons_check
+from common import metrics
 from common.errors import NotFound, TourneyError
+from common.vote_reasons import reasons_check
 from leaderboard.exclusions import Exclusion
 from leaderboard.models import Comparison
 from leaderboard.reviewing import review_request
@@ -78,6 +79,8 @@ def preference_record(
         Battle.objects.filter(pk=battle.pk).update(revealed_at=now)
     comparisons_record(comparisons=comparisons_of(preference, battle))
     transaction.on_commit(review_request)
+    counts = "no" if preference.exclusion else "yes"
+    transaction.on_commit(lambda: metrics.votes.labels(preference.choice, counts).inc())
     return preference
 
 

@@ -115,7 +115,8 @@ class BattleQuerySet(models.QuerySet["Battle"]):
 
     def shared(self) -> "BattleQuerySet":
         """Those that anybody with their link may read, up to `shared_turns`."""
-        return self.kept().filter(share_token__isnull=False, revealed_at__isnull=False)
+        kept = self.kept().filter(owner__deletion_asked_at__isnull=True)
+        return kept.filter(share_token__isnull=False, revealed_at__isnull=False)
 
 
 class Battle(models.Model):
@@ -251,6 +252,7 @@ class Response(GeneratedText):
     )
     attempt = models.PositiveIntegerField(default=1)
     is_current = models.BooleanField(default=True)
+    is_refusal = models.BooleanField(default=False, help_text=_("By the rules of common/refusals.py, once it ended."))
 
     class Meta:
         ordering = ["turn__number", "side__label", "attempt"]

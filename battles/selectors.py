@@ -43,6 +43,11 @@ def battle_whole(*, battle_id: UUID, viewer: User) -> Battle:
     return battle
 
 
+def battles_stored(*, owner: User) -> QuerySet[Battle]:
+    """All battles of a person with all their parts, deleted ones that are still stored, too; oldest first."""
+    return _whole(Battle.objects.filter(owner=owner), None).order_by("created_at", "pk")
+
+
 def battle_shared(*, token: str) -> Battle:
     """A battle by its share link. Raises NotFound."""
     battle = _whole(Battle.objects.shared().filter(share_token=token), None).first()

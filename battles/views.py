@@ -17,8 +17,8 @@ from accounts.proofs import VOTE, proof_address
 from battles import selectors, services, state
 from battles.feed import battle_now
 from battles.models import Category
-from battles.reasons import reasons_offered
 from common.errors import NotFound
+from common.vote_reasons import reasons_offered
 from providers.models import LanguageModel
 from providers.usage import budget_of
 

@@ -13,13 +13,18 @@ from django.utils.translation import gettext_lazy as _
 from common.admin import Audited, ReadOnly
 from leaderboard import services
 from leaderboard.exclusions import Exclusion
-from leaderboard.models import MAIN, Board, Comparison, ComparisonQuerySet, Rating, Snapshot
+from leaderboard.models import MAIN, TALK, Board, Comparison, ComparisonQuerySet, Rating, Snapshot
 from leaderboard.review_admin import ReviewAdmin, VoterScoreAdmin
 
 __all__ = ["ComparisonAdmin", "ReviewAdmin", "VoterScoreAdmin"]
 
 # How comparisons can have been asked for; what an import says nothing of has none.
-MODES = [("blind", _("Blind battle")), ("named", _("Named battle")), ("lineup", _("Line-up"))]
+MODES = [
+    ("blind", _("Blind battle")),
+    ("named", _("Named battle")),
+    ("lineup", _("Line-up")),
+    (TALK, _("Conversations of models")),
+]
 
 
 @admin.register(Comparison)
@@ -77,7 +82,10 @@ class BoardForm(forms.ModelForm):
         choices=Board.Source.choices, required=False, widget=forms.CheckboxSelectMultiple, help_text=_("None for all.")
     )
     modes = forms.MultipleChoiceField(
-        choices=MODES, required=False, widget=forms.CheckboxSelectMultiple, help_text=_("None for all.")
+        choices=MODES,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("None for all but conversations of models."),
     )
 
     class Meta:

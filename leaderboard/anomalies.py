@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
+from leaderboard.evidence import CODES
 from leaderboard.exclusions import Exclusion
 from leaderboard.models import Comparison, Review, VoterScore
 from leaderboard.statistics import bradley_terry
 from leaderboard.statistics.anomaly import BURST_ALPHA, bursts, voters
 from leaderboard.statistics.ballots import Ballots
-from leaderboard.statistics.types import BOTH_BAD, TIE, A, B, Integers
+from leaderboard.statistics.types import A, B, Integers
 from providers.models import LanguageModel
 
-CODES: dict[str, int] = {"a": A, "b": B, "tie": TIE, "both_bad": BOTH_BAD}
 # The newest; more would only make old quarrels weigh, and take long.
 VOTES_MAX = 500_000
 # Of fewer decided votes nothing can be said.

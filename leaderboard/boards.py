@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.exclusions import Exclusion
-from leaderboard.models import MAIN, Board, Comparison, ComparisonQuerySet
+from leaderboard.models import MAIN, TALK, Board, Comparison, ComparisonQuerySet
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Segment:
 
 
 WHOLE = Segment()
+TALK_SOURCES = (Board.Source.JUDGES, Board.Source.TALKS)
 
 
 def comparisons_of(board: Board, segment: Segment = WHOLE) -> ComparisonQuerySet:
@@ -46,6 +47,9 @@ def filtered(rows: ComparisonQuerySet, board: Board) -> ComparisonQuerySet:
             rows = rows.filter(**{name: values[0]})
         elif values:
             rows = rows.filter(**{f"{name}__in": values})
+    # Not where no such comparison can be: the indices of voters and times know no mode.
+    if TALK not in board.modes and (not board.sources or {*TALK_SOURCES} & {*board.sources}):
+        rows = rows.exclude(mode=TALK)
     if board.since:
         rows = rows.filter(created_at__gte=board.since)
     if board.until:
@@ -70,5 +74,22 @@ def main_board_create(**kwargs: Any) -> None:
             "description": "Every vote that a person on this server cast without knowing whose answers they were.",
             "position": 0,
             "sources": [Board.Source.PEOPLE.value],
+        },
+    )
+
+
+def talk_board_create(*, is_judged: bool) -> None:
+    """The board of what people, or judge models, said of conversations; made with their first word. Does nothing where
+    there is one."""
+    source = Board.Source.JUDGES if is_judged else Board.Source.TALKS
+    Board.objects.get_or_create(
+        slug="conversations-judged" if is_judged else "conversations",
+        defaults={
+            "name": "Conversations, judged" if is_judged else "Conversations",
+            "description": "Which model plays its part better in a conversation of two models, said by "
+            + ("judge models." if is_judged else "people who did not know which model it was."),
+            "position": 60 if is_judged else 50,
+            "sources": [source.value],
+            "modes": [TALK],
         },
     )

@@ -7,6 +7,9 @@ from django.utils.translation import gettext_lazy as _
 from providers.models import LanguageModel
 
 MAIN = "main"
+# The mode of comparisons of whole conversations of models: another question than which answer is better, so that only
+# boards whose modes name it count them.
+TALK = "talk"
 
 
 class Board(models.Model):
@@ -19,6 +22,7 @@ class Board(models.Model):
         PEOPLE = "battle", _("People, here")
         JUDGES = "judge", _("Judge models")
         IMPORTS = "import", _("Imported")
+        TALKS = "conversation", _("People, on conversations of models")
 
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=100)
@@ -26,9 +30,11 @@ class Board(models.Model):
     is_public = models.BooleanField(default=True, help_text=_("Shown to everybody; else to administrators only."))
     position = models.PositiveIntegerField(default=100, help_text=_("Place among the tabs, lowest first."))
     blind_only = models.BooleanField(default=True, help_text=_("A name that is seen is judged with the answer."))
-    modes = models.JSONField(default=list, blank=True, help_text=_('For example ["blind", "lineup"]; empty for all.'))
+    modes = models.JSONField(
+        default=list, blank=True, help_text=_('For example ["blind", "lineup"]; empty for all but ["talk"].')
+    )
     sources = models.JSONField(
-        default=list, blank=True, help_text=_('Some of "battle", "judge" and "import"; empty for all.')
+        default=list, blank=True, help_text=_('Some of "battle", "judge", "import" and "conversation"; empty for all.')
     )
     imported_as = models.SlugField(blank=True, help_text=_("Only what was imported into the board of this slug."))
     category = models.CharField(max_length=32, blank=True)
@@ -83,7 +89,7 @@ class Comparison(models.Model):
         max_length=100, blank=True, help_text=_("Who judged, if no user: a judge model, or an imported pseudonym.")
     )
     board = models.SlugField(blank=True, db_index=False, help_text=_("The board that it was imported into."))
-    mode = models.CharField(max_length=8, blank=True, help_text=_("How it was asked: blind, named, lineup."))
+    mode = models.CharField(max_length=8, blank=True, help_text=_("How it was asked: blind, named, lineup, talk."))
     is_blind = models.BooleanField(default=True)
     category = models.CharField(max_length=32, blank=True)
     language = models.CharField(max_length=16, blank=True)

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from leaderboard.errors import ComparisonInvalid
+from leaderboard.exclusions import Exclusion
 from leaderboard.extras import extras_wait
 from leaderboard.models import MAIN, Comparison, ComparisonQuerySet, Snapshot
 from leaderboard.pairing import pairing_refresh
@@ -24,6 +25,7 @@ __all__ = [
     "NewComparison",
     "Style",
     "comparisons_exclude",
+    "comparisons_follow_flag",
     "comparisons_record",
     "comparisons_replace",
     "pairing_refresh",
@@ -31,6 +33,7 @@ __all__ = [
     "personal_request",
     "snapshots_rebuild",
     "snapshots_request",
+    "votes_forget",
 ]
 
 log = logging.getLogger(__name__)
@@ -88,12 +91,16 @@ def comparisons_record(*, comparisons: Sequence[NewComparison]) -> None:
 
 
 @transaction.atomic
-def comparisons_replace(*, source_kind: str, comparisons: Iterable[NewComparison]) -> tuple[int, int, int]:
+def comparisons_replace(
+    *, source_kind: str, comparisons: Iterable[NewComparison], keeps_forgotten: bool = False
+) -> tuple[int, int, int]:
     """Make the comparisons of one source equal to these; returns how many were added, changed and removed.
 
+    With `keeps_forgotten` those without a voter stay: whoever gave them has gone, and what they were made from, too.
     Raises what `comparisons_record` raises; then nothing was changed.
     """
-    counts = comparisons_replaced(source_kind=source_kind, rows=(_row(one) for one in comparisons))
+    rows = (_row(one) for one in comparisons)
+    counts = comparisons_replaced(source_kind=source_kind, rows=rows, keeps_forgotten=keeps_forgotten)
     if any(counts):
         transaction.on_commit(snapshots_request)
     return counts
@@ -140,6 +147,23 @@ def comparisons_exclude(*, comparisons: ComparisonQuerySet, reason: str) -> int:
     if changed:
         transaction.on_commit(snapshots_request)
     return changed
+
+
+def comparisons_follow_flag(*, voter_id: int, is_flagged: bool, source_kind: str) -> int:
+    """Leave a flagged person's comparisons of one source out, or count those again that were left out for the flag
+    alone; returns how many rows changed."""
+    rows = Comparison.objects.filter(voter=voter_id, source_kind=source_kind)
+    rows = rows.filter(exclusion="" if is_flagged else Exclusion.FLAGGED)
+    return comparisons_exclude(comparisons=rows, reason=Exclusion.FLAGGED.value if is_flagged else "")
+
+
+def votes_forget(*, voter_id: int | None = None, source_kind: str = "", source_ids: Sequence[str] = ()) -> int:
+    """Have comparisons forget who gave them, all of a voter or those of these sources: they count as before. Returns
+    how many."""
+    rows = Comparison.objects.exclude(voter=None)
+    if voter_id is not None:
+        return rows.filter(voter=voter_id).update(voter=None)
+    return rows.filter(source_kind=source_kind, source_id__in=source_ids).update(voter=None)
 
 
 def snapshots_rebuild() -> list[Snapshot]:

@@ -17,7 +17,7 @@ def battle_columns(selection: Selection) -> Columns:
     text = dict.fromkeys(["question_id", "model_a", "model_b", "winner", "judge"], "text")
     talk = dict.fromkeys(["conversation_a", "conversation_b"], "messages")
     more = {"turn": "number", "anony": "bool", "language": "text", "tstamp": "number", "category": "text"}
-    return text | talk | more
+    return text | talk | more | dict.fromkeys(["refusal_a", "refusal_b"], "bool")
 
 
 def battle_rows(selection: Selection, seen: Seen, skipped: Counts) -> Iterator[Row]:
@@ -41,6 +41,8 @@ def battle_rows(selection: Selection, seen: Seen, skipped: Counts) -> Iterator[R
                 "language": vote.talk.language,
                 "tstamp": vote.created_at.timestamp(),
                 "category": vote.talk.category,
+                "refusal_a": one.first.is_refusal,
+                "refusal_b": one.second.is_refusal,
             }
 
 

@@ -16,12 +16,13 @@ Message = dict[str, str]
 
 class Text(NamedTuple):
     """What one side wrote after `prompt`, as pairs of role and content; several messages where a whole trajectory was
-    judged."""
+    judged. `is_refusal` where it declines in one of the turns."""
 
     label: str
     model: str
     prompt: Spoken
     completion: Spoken
+    is_refusal: bool = False
 
 
 class Judged(NamedTuple):
@@ -47,17 +48,17 @@ def texts_of(talk: Talk, turns: int, *, trajectories: bool, skipped: Counter[str
     before = (("system", talk.system_prompt),) if talk.system_prompt else ()
     found: dict[str, Text] = {}
     for label in judged[0].answers:
-        spoken, model = [*before], ""
+        spoken, model, declines = [*before], "", False
         for turn in judged:
             answer = turn.answers.get(label)
             if answer is None or not answer.is_whole:
                 skipped["failed or cut answer"] += 1
                 break
-            model = answer.model
+            model, declines = answer.model, declines or answer.is_refusal
             spoken += (("user", turn.prompt), ("assistant", answer.text))
         else:
             cut = len(before) + 1 if trajectories else len(spoken) - 1
-            found[label] = Text(label, model, tuple(spoken[:cut]), tuple(spoken[cut:]))
+            found[label] = Text(label, model, tuple(spoken[:cut]), tuple(spoken[cut:]), declines)
     return found
 
 

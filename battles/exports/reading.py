@@ -37,6 +37,7 @@ class Answer(NamedTuple):
     model: str
     text: str
     is_whole: bool
+    is_refusal: bool
 
 
 class Asked(NamedTuple):
@@ -222,9 +223,9 @@ def _turns(path: str, keys: Collection[int]) -> dict[int, list[Asked]]:
         turn = turns.setdefault(pk, Asked(number, prompt, {}, pk in shown))
         found.setdefault(key, []).append(turn)
     answers = Response.objects.filter(turn__in=turns, is_current=True).order_by("side__label")
-    for turn_id, label, model, text, status, reason in answers.values_list(
-        "turn_id", "side__label", "model__slug", "text", "status", "finish_reason"
+    for turn_id, label, model, text, status, reason, declines in answers.values_list(
+        "turn_id", "side__label", "model__slug", "text", "status", "finish_reason", "is_refusal"
     ):
         is_whole = status == Response.Status.FINISHED and reason in WHOLE and bool(text.strip())
-        turns[turn_id].answers[label] = Answer(model, text, is_whole)
+        turns[turn_id].answers[label] = Answer(model, text, is_whole, declines)
     return found

@@ -9,7 +9,7 @@ from django.db.models import Model, Q, QuerySet
 from battles.exports.errors import ExportInvalid
 from battles.models import ImportedPreference, Preference, Reaction
 from leaderboard.boards import board_of, comparisons_of
-from leaderboard.models import Board, Comparison
+from leaderboard.models import TALK, Board, Comparison
 
 M = TypeVar("M", bound=Model)
 SHAPES = ("standard", "conversational")
@@ -114,9 +114,12 @@ def imported_selected(selection: Selection) -> QuerySet[ImportedPreference]:
 
 
 def comparisons_selected(selection: Selection) -> QuerySet[Comparison]:
-    """Outcomes between two models that count; those of people who share, of judges and of imports."""
+    """Outcomes between two models that count; those of people who share, of judges and of imports. What was said of
+    whole conversations is only in an export of its board."""
     board = board_asked(selection)
-    rows = _times(Comparison.objects.counted() if board is None else comparisons_of(board), selection)
+    rows = _times(
+        Comparison.objects.counted().exclude(mode=TALK) if board is None else comparisons_of(board), selection
+    )
     if selection.source:
         rows = rows.filter(source_kind=KIND_OF_SOURCE[selection.source])
     if selection.owner_id is None:

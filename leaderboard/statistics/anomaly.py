@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom, false_discovery_control, norm
+import scipy  # its parts load when they are used: statistics alone would take a third of every start
 
 from leaderboard.statistics import bradley_terry, newton
 from leaderboard.statistics.ballots import Ballots
@@ -73,11 +73,11 @@ def voters(ballots: Ballots, *, seed: int) -> Voters:
     spread = np.sqrt(np.bincount(voter, weights=chance * (1 - chance) * ahead**2, minlength=size))
     some = spread > 0
     z = np.divide(score, spread, out=np.zeros(size), where=some)
-    p = np.where(some, norm.cdf(z), 1.0)
+    p = np.where(some, scipy.stats.norm.cdf(z), 1.0)
     few = some & (decided < MANY_VOTES)
     if few.any():
         p[few] = _drawn(voter, ahead, chance, score, few, np.random.default_rng(seed))
-    q = np.asarray(false_discovery_control(p)) if size else p
+    q = np.asarray(scipy.stats.false_discovery_control(p)) if size else p
     return Voters(np.asarray(decided, dtype=np.int64), z, p, q)
 
 
@@ -162,7 +162,7 @@ def bursts(
     else:
         within = np.searchsorted(all_, ends, side="right") - np.searchsorted(all_, mine, side="left")
         share = np.minimum(1.0, within / max(len(all_), 1))
-    p = np.minimum(1.0, n * binom.sf(inside - 2, n - 1, share))
+    p = np.minimum(1.0, n * scipy.stats.binom.sf(inside - 2, n - 1, share))
     found: list[Burst] = []
     for index in np.argsort(p, kind="stable"):
         if p[index] > alpha:

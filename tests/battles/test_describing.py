@@ -25,7 +25,6 @@ from tests import factories
 from tests.battles.labelled_prompts import LABELLED
 from tests.providers.records import ended
 
-pytest.importorskip("py3langid")
 PYTHON = "Write a Python function that sorts a list of names."
 
 

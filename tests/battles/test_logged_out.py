@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.live import Browser
+from tests.live import Browser, Window
 from tests.server import Server
 
 pytestmark = pytest.mark.xdist_group("server")
@@ -22,3 +22,14 @@ def test_logging_out_closes_the_open_windows_of_that_session_and_no_other(server
         assert other.until("pong")
     with watch(id) as again:
         assert again.until_closed() == 4401
+
+
+def test_logging_out_closes_an_open_conversation_too(server: Server) -> None:
+    here = Browser(server, server.accounts[6])
+    agents = {"agent_a": {"model": "axolotl-steady"}, "agent_b": {"model": "axolotl-other"}}
+    status, made = here.person.call("POST", "conversations/", agents | {"seed_prompt": "Hello?", "max_turns": 2})
+    assert status == 201, made
+    with Window(here.person, made["id"], "conversations") as window:
+        assert window.next()["type"] == "snapshot"
+        here.log_out()
+        assert window.until_closed() == 4401

@@ -8,7 +8,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from battles.models import Preference
-from battles.reasons import reasons_offered, reasons_shown
+from common.vote_reasons import reasons_offered, reasons_shown
 from tests import factories
 
 pytestmark = pytest.mark.django_db

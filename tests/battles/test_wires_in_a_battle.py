@@ -1,7 +1,6 @@
 """A blind battle in which one side is asked on Anthropic's wire and the other on Gemini's, over real sockets."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -80,6 +79,6 @@ def test_a_key_is_in_no_log_of_the_server(person: Person) -> None:
     battle = person.battle("anthropic-broken-500", "gemini-missing-404")
     with person.watch(battle["id"]) as window:
         window.until_ended()
-    log = (Path(person.server.environment["TOURNEY_VAR"]) / "web.log").read_text()
+    log = person.server.log
     assert log
     assert UPSTREAM_KEY not in log
