@@ -1,8 +1,9 @@
 """How near to the ideal an experiment is played: `python -m benchmarks.experiments [--conversations 200] [--turns 10]`.
 
-A database of its own (SQLite in a temporary folder, or DATABASE_URL) and the tests' fake upstream in a process of its
-own: each reply 40 tokens at 100 a second, 64 streams allowed. The ideal is what the longer of two things takes: one
-conversation from end to end, or all turns at 64 at once.
+A database of its own (SQLite in a temporary folder, or DATABASE_URL) and an upstream in a process of its own: each
+reply 40 tokens at 100 a second, 64 streams allowed. The ideal is what the longer of two things takes: one conversation
+from end to end, or all turns at 64 at once. Where other work shares the machine, the CPU time says more than the clock:
+it is what a process with a core to itself is bound by.
 """
 
 import argparse
@@ -21,25 +22,18 @@ import django
 django.setup()
 
 from django.core.management import call_command  # noqa: E402
-from django.db import connection, reset_queries  # noqa: E402
+from django.db import connection  # noqa: E402
 from django.db.backends.utils import CursorWrapper  # noqa: E402
 
 from accounts.models import User  # noqa: E402
+from benchmarks.paced import RATE, TOKENS  # noqa: E402
 from conversations.experiments import services  # noqa: E402
 from conversations.experiments.running import experiment_play  # noqa: E402
 from conversations.experiments.selectors import experiment_counts  # noqa: E402
 from conversations.services import scenarios_seed  # noqa: E402
 from tests import factories  # noqa: E402
 
-STREAMS, TOKENS, RATE, TARGET = 64, 40, 100, 0.85
-UPSTREAM = f"""
-import time
-from tests.fakes.scripts import Answer
-from tests.fakes.upstream import Upstream
-with Upstream({{"paced": Answer("word " * {TOKENS}, seconds_a_token={1 / RATE})}}) as running:
-    print(running.url, flush=True)
-    time.sleep(3600)
-"""
+STREAMS, TARGET = 64, 0.85
 
 
 def main() -> None:
@@ -49,11 +43,10 @@ def main() -> None:
     asked = parser.parse_args()
     call_command("migrate", verbosity=0)
     scenarios_seed()
-    upstream = subprocess.Popen([sys.executable, "-c", UPSTREAM], stdout=subprocess.PIPE, text=True)
+    upstream = subprocess.Popen([sys.executable, "-m", "benchmarks.paced"], stdout=subprocess.PIPE, text=True)
     try:
         assert upstream.stdout is not None
-        url = upstream.stdout.readline().strip()
-        _measure(url, asked.conversations, asked.turns)
+        _measure(f"http://127.0.0.1:{upstream.stdout.readline().strip()}/v1", asked.conversations, asked.turns)
     finally:
         upstream.kill()
         upstream.wait()
@@ -71,20 +64,21 @@ def _measure(url: str, conversations: int, turns: int) -> None:
     began = time.perf_counter()
     services.conversations_make(experiment=made)
     print(f"{conversations} conversations laid out in {time.perf_counter() - began:.1f} s")
-    reset_queries()
     writes = _count_writes()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     experiment_play(experiment=made, on_progress=lambda done, total: None)
-    took = time.perf_counter() - began
+    took, cpu = time.perf_counter() - began, time.process_time() - began_cpu
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) / 1024
-    counts = experiment_counts(made)
+    done = experiment_counts(made)["turns"]
     reply = TOKENS / RATE
     ideal = max(turns * reply, conversations * turns * reply / STREAMS)
-    print(f"{counts['turns']} turns in {took:.1f} s, ideal {ideal:.1f} s: {ideal / took:.0%} (target {TARGET:.0%})")
+    print(f"{done} turns in {took:.1f} s, ideal {ideal:.1f} s: {ideal / took:.0%} (target {TARGET:.0%})")
     print(
-        f"{writes[0] / max(counts['turns'], 1):.1f} writes and {writes[1] / max(counts['turns'], 1):.1f} reads a turn"
+        f"{cpu / done * 1000:.1f} ms of CPU a turn: one core carries {done / cpu:.0f} turns a second, "
+        f"the ideal is {done / ideal:.0f}; {cpu / took:.0%} of a core used, load {os.getloadavg()[0]:.1f}"
     )
+    print(f"{writes[0] / done:.2f} writes and {writes[1] / done:.2f} reads a turn")
     print(f"{grown:.0f} MB grown; database {connection.vendor}")
 
 

@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from common.admin import ReadOnly
-from conversations.models import Agent, Analysis, Conversation, Scenario, Turn
+from conversations.models import Agent, Analysis, Conversation, ConversationPair, Scenario, Turn
 
 
 class AgentInline(ReadOnly, admin.TabularInline):
@@ -42,3 +42,14 @@ class ScenarioAdmin(ReadOnly, admin.ModelAdmin):
     list_filter = ["is_current"]
     search_fields = ["name", "slug"]
     list_select_related = ["owner"]
+
+
+@admin.register(ConversationPair)
+class ConversationPairAdmin(ReadOnly, admin.ModelAdmin):
+    """What people said of two conversations. To leave a vote out, see the comparison that has its id as its source."""
+
+    list_display = ["created_at", "voter", "model_a", "model_b", "side", "choice", "is_blind", "withdrawn_at", "id"]
+    list_filter = ["choice", "is_blind", "created_at"]
+    list_select_related = ["voter", "model_a", "model_b"]
+    search_fields = ["id", "voter__username", "conversation_a__id", "conversation_b__id"]
+    raw_id_fields = ["conversation_a", "conversation_b"]

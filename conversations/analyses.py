@@ -1,15 +1,18 @@
 """A model reads a conversation: asked, stored and understood. Called through the services."""
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
+from common.errors import NotFound
+from common.limits import hit
 from common.text import text_problem
 from conversations import selectors
 from conversations.analysis_texts import (
@@ -21,7 +24,7 @@ from conversations.analysis_texts import (
     schema_body,
     transcript,
 )
-from conversations.errors import ConversationInvalid, NoAnalyst, NothingToRead
+from conversations.errors import ConversationInvalid, NoAnalyst, NothingToRead, NothingToRetry, StillSpeaking
 from conversations.models import Analysis, Conversation, Turn
 from conversations.turns import ORPHAN_AFTER
 from providers import live
@@ -52,8 +55,9 @@ class AnalysisRequest:
 def analysis_begin(*, conversation_id: UUID, owner: User, model: str = "", rubric: str = "") -> AnalysisRequest:
     """Store an analysis as waiting. `model` is a slug; without it the strongest that answers reads.
 
-    Raises NotFound, NothingToRead, NoAnalyst, ConversationInvalid, BudgetSpent.
+    Raises NotFound, NothingToRead, NoAnalyst, ConversationInvalid, BudgetSpent, TooMany.
     """
+    hit(f"analyses:{owner.pk}", limit=settings.CONVERSATIONS_PER_HOUR, seconds=3600)
     conversation = selectors.conversation_whole(conversation_id=conversation_id, viewer=owner)
     rubric = rubric.strip()
     if problem := text_problem(rubric, limit=RUBRIC_MAX_CHARACTERS, what="rubric"):
@@ -72,18 +76,34 @@ def analysis_begin(*, conversation_id: UUID, owner: User, model: str = "", rubri
         turns=sum(turn.number is not None for turn in turns),
         started_at=timezone.now(),
     )
-    target = target_for(analyst)
-    window = target.context_window
-    characters = int(window * CHARACTERS_A_TOKEN * TRANSCRIPT_SHARE) if window else None
-    question = transcript(
-        _lines(conversation, turns), seed_prompt=conversation.seed_prompt, rubric=rubric, characters=characters
-    )
-    messages = (Message("system", SYSTEM[PROMPT_VERSION]), Message("user", question))
-    most = min(ANSWER_TOKENS, window // 4) if window else ANSWER_TOKENS
-    # The model's own system prompt is left out: as an analyst it plays no part.
-    plain = replace(target, system_prompt="", sampling=replace(target.sampling, temperature=0.0, max_tokens=most))
-    held = msgspec.structs.replace(plain.quirks, extra_body=schema_body(plain.kind, plain.quirks.extra_body))
-    return AnalysisRequest(analysis, replace(plain, quirks=held), plain, messages)
+    return _request(conversation, analysis, analyst, turns)
+
+
+@transaction.atomic
+def analysis_retry(*, conversation_id: UUID, owner: User, analysis_id: UUID) -> AnalysisRequest:
+    """Have an analysis that came to nothing once more, by the same model on the same rubric, of what is said by now.
+
+    Raises NotFound, StillSpeaking, NothingToRetry, ConversationInvalid, BudgetSpent.
+    """
+    conversation = selectors.conversation_whole(conversation_id=conversation_id, viewer=owner)
+    analysis = Analysis.objects.select_for_update().filter(conversation=conversation, pk=analysis_id).first()
+    if analysis is None:
+        raise NotFound
+    if analysis.is_live:
+        raise StillSpeaking("This analysis is being written.")
+    if analysis.result:
+        raise NothingToRetry("This analysis has come to its end. Ask for another one.")
+    analyst = _analyst(analysis.model_slug)
+    budget_check(user_id=owner.pk, contenders=[analyst])
+    turns = [turn for turn in conversation.turns.all() if turn.is_answer]
+    blank = Analysis()
+    for record in fields(GenerationRecord):
+        setattr(analysis, record.name, getattr(blank, record.name))
+    analysis.status, analysis.started_at = Analysis.Status.WAITING, timezone.now()
+    analysis.model, analysis.prompt_version, analysis.problem = analyst, PROMPT_VERSION, ""
+    analysis.turns = sum(turn.number is not None for turn in turns)
+    analysis.save()
+    return _request(conversation, analysis, analyst, turns)
 
 
 @transaction.atomic
@@ -114,6 +134,24 @@ def analyses_sweep(*, analyses: Iterable[Analysis] | None = None, before: dateti
     return Analysis.objects.filter(pk__in=orphans, status__in=Analysis.LIVE).update(
         status=Analysis.Status.INTERRUPTED, finished_at=timezone.now()
     )
+
+
+def _request(
+    conversation: Conversation, analysis: Analysis, analyst: LanguageModel, turns: Sequence[Turn]
+) -> AnalysisRequest:
+    """Whom to ask what."""
+    target = target_for(analyst)
+    window = target.context_window
+    characters = int(window * CHARACTERS_A_TOKEN * TRANSCRIPT_SHARE) if window else None
+    question = transcript(
+        _lines(conversation, turns), seed_prompt=conversation.seed_prompt, rubric=analysis.rubric, characters=characters
+    )
+    messages = (Message("system", SYSTEM[PROMPT_VERSION]), Message("user", question))
+    most = min(ANSWER_TOKENS, window // 4) if window else ANSWER_TOKENS
+    # The model's own system prompt is left out: as an analyst it plays no part.
+    plain = replace(target, system_prompt="", sampling=replace(target.sampling, temperature=0.0, max_tokens=most))
+    held = msgspec.structs.replace(plain.quirks, extra_body=schema_body(plain.kind, plain.quirks.extra_body))
+    return AnalysisRequest(analysis, replace(plain, quirks=held), plain, messages)
 
 
 def _analyst(slug: str) -> LanguageModel:

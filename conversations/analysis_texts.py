@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 # Raised when the words below change; the older ones stay, because stored analyses name them.
@@ -56,6 +56,13 @@ SCHEMA: dict[str, Any] = {
     "required": list(PROPERTIES),
     "additionalProperties": False,
 }
+PARTS = {
+    "summary": "Summary", "topics": "Topics", "led": "Who led", "led_why": "Why", "agreements": "Agreement",
+    "conflicts": "Conflict", "tone_a": "Tone of agent A", "tone_b": "Tone of agent B",
+    "role_confusion": "Role confusion", "repetition": "Repetition", "moments": "Notable moments",
+    "rubric": "Your questions",
+}  # fmt: skip
+LED = {"a": "Agent A", "b": "Agent B", "neither": "Neither"}
 SHORTEST_TURN_CHARACTERS = 80
 # A bracket, a whole string, or one whose end has not come.
 TOKENS = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
@@ -96,11 +103,13 @@ def result_read(text: str) -> dict[str, Any] | None:
 
     Fences, words around the object, commas before a closing bracket and missing or odd values are borne.
     """
-    found = _object_in(text)
+    found = object_in(text, PROPERTIES.keys())
     return None if found is None else {key: _fitted(found.get(key), spec) for key, spec in PROPERTIES.items()}
 
 
-def _object_in(text: str) -> dict[str, Any] | None:
+def object_in(text: str, keys: Collection[str]) -> dict[str, Any] | None:
+    """The first JSON object in a text that has one of these keys; None where there is none. Fences, words around it,
+    commas before a closing bracket and an end that was cut off are borne."""
     decoder = json.JSONDecoder(strict=False)
     tidied = re.sub(r",(\s*[}\]])", r"\1", text)
     for candidate in (text, tidied, closed(tidied)):
@@ -110,7 +119,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
                 value, _ = decoder.raw_decode(candidate, start)
             except (ValueError, RecursionError):
                 value = None
-            if isinstance(value, dict) and value.keys() & PROPERTIES.keys():
+            if isinstance(value, dict) and value.keys() & {*keys}:
                 return value
             start = candidate.find("{", start + 1)
     return None
@@ -168,7 +177,7 @@ def _words(value: Any) -> str:
 
 def result_markdown(result: Mapping[str, Any]) -> str:
     """A result as Markdown, for pages and transcripts; empty parts are left out."""
-    led = {"a": "Agent A", "b": "Agent B"}.get(result["led"], "Neither")
+    led = LED.get(result["led"], "Neither")
     parts = [
         result["summary"],
         _list("Topics", result["topics"]),
@@ -183,6 +192,19 @@ def result_markdown(result: Mapping[str, Any]) -> str:
         f"**Your questions:** {result['rubric']}" if result["rubric"] else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def result_parts(results: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[list[str]]]]:
+    """Results part by part, for reading them side by side: a title, and for each result its lines. Parts that are empty
+    in all of them are left out."""
+    rows = [(title, [_lines(result.get(key)) for result in results]) for key, title in PARTS.items()]
+    return [(title, cells) for title, cells in rows if any(cells)]
+
+
+def _lines(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [_moment_words(one) if isinstance(one, dict) else str(one) for one in value]
+    return [LED.get(value, value)] if value else []
 
 
 def _list(title: str, items: Sequence[str]) -> str:

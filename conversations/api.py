@@ -71,8 +71,7 @@ class ConversationsView(Idempotent, APIView):
             version = data.get("scenario_version")
             scenario = selectors.scenario_get(slug=slug, viewer=_user(request), version=version)
         rules = ("max_turns", "stop_phrase", "stops_on_goodbye", "stops_on_repetition", "token_budget", "cost_budget")
-        conversation = services.conversation_create(
-            owner=_user(request),
+        wanted = services.NewConversation(
             agents={side: services.AgentSpec(**data[f"agent_{side}"]) for side in Side},
             seed_prompt=data["seed_prompt"],
             scenario=scenario,
@@ -81,6 +80,7 @@ class ConversationsView(Idempotent, APIView):
             seed=data.get("seed"),
             category=data["category"],
         )
+        conversation = services.conversation_create(owner=_user(request), wanted=wanted)
         return Response(whole(request, conversation.id), status=201)
 
 
@@ -259,5 +259,14 @@ class AnalysisView(Idempotent, _Act):
         given = AnalysisIn(data=request.data)
         given.is_valid(raise_exception=True)
         asked = services.analysis_begin(conversation_id=conversation_id, owner=_user(request), **given.validated_data)
+        now(reading.launch(asked))
+        return self.answer(request, conversation_id, status=201)
+
+
+class AnalysisRetryView(Idempotent, _Act):
+    @extend_schema(operation_id="conversations_analysis_retry", request=None, responses={201: ConversationOut})
+    def post(self, request: Request, conversation_id: UUID, analysis_id: UUID) -> Response:
+        """Have an analysis that failed, or in which nothing was understood, once more in its place."""
+        asked = services.analysis_retry(conversation_id=conversation_id, owner=_user(request), analysis_id=analysis_id)
         now(reading.launch(asked))
         return self.answer(request, conversation_id, status=201)

@@ -1,15 +1,25 @@
 from django.urls import path
 
 from conversations import api, scenario_api
+from conversations.comparing import api as comparing_api
 from conversations.experiments import api as experiments_api
 from conversations.files import api as files_api
 
 EXPERIMENT = "experiments/<uuid:experiment_id>/"
+PAIR = "conversations/pairs/<uuid:pair_id>/"
 CONVERSATION = "conversations/<uuid:conversation_id>/"
 
 urlpatterns = [
     path("conversations/", api.ConversationsView.as_view(), name="api_conversations"),
     path("conversations/import/", files_api.ImportView.as_view(), name="api_conversations_import"),
+    path("conversations/pairs/", comparing_api.PairsView.as_view(), name="api_conversation_pairs"),
+    path(PAIR, comparing_api.PairView.as_view(), name="api_conversation_pair"),
+    path(f"{PAIR}preference/", comparing_api.PairPreferenceView.as_view(), name="api_conversation_pair_preference"),
+    path(
+        f"{PAIR}preference/withdraw/",
+        comparing_api.PairWithdrawView.as_view(),
+        name="api_conversation_pair_withdraw",
+    ),
     path(CONVERSATION, api.ConversationView.as_view(), name="api_conversation"),
     path(f"{CONVERSATION}export/", files_api.ExportView.as_view(), name="api_conversation_export"),
     path(f"{CONVERSATION}measures/", api.MeasuresView.as_view(), name="api_conversation_measures"),
@@ -23,6 +33,11 @@ urlpatterns = [
     path(f"{CONVERSATION}inject/", api.InjectView.as_view(), name="api_conversation_inject"),
     path(f"{CONVERSATION}branch/", api.BranchView.as_view(), name="api_conversation_branch"),
     path(f"{CONVERSATION}analysis/", api.AnalysisView.as_view(), name="api_conversation_analysis"),
+    path(
+        f"{CONVERSATION}analysis/<uuid:analysis_id>/retry/",
+        api.AnalysisRetryView.as_view(),
+        name="api_conversation_analysis_retry",
+    ),
     path("scenarios/", scenario_api.ScenariosView.as_view(), name="api_scenarios"),
     path("scenarios/<slug:slug>/", scenario_api.ScenarioView.as_view(), name="api_scenario"),
     path("scenarios/<slug:slug>/copy/", scenario_api.ScenarioCopyView.as_view(), name="api_scenario_copy"),

@@ -1,26 +1,28 @@
 """The WebSocket of a conversation. It only shows: what a person does comes by the API."""
 
 import asyncio
+import logging
 from typing import Any, cast
 from uuid import UUID
 
-from channels.consumer import get_handler_name
-from channels.generic.websocket import AsyncWebsocketConsumer
-
 from accounts.models import User
+from accounts.sockets import CLOSE_NOT_YOURS, SessionConsumer
 from common.errors import NotFound, TooMany, TourneyError
 from common.limits import TokenBucket
 from conversations import events
 from conversations.feed import ConversationFeed
 from conversations.notices import group_of
 
+logger = logging.getLogger(__name__)
+
 FRAMES_AT_ONCE = 20
 FRAMES_A_SECOND = 5.0
-CLOSE_LOGGED_OUT = 4401
-CLOSE_NOT_YOURS = 4404
+# How often a conversation that a worker plays is looked at: what is written there may not be heard here.
+LOOK_SECONDS = 1.0
+LOOK_SECONDS_OTHERWISE = 5.0
 
 
-class ConversationConsumer(AsyncWebsocketConsumer):
+class ConversationConsumer(SessionConsumer):
     """One window on one conversation."""
 
     async def connect(self) -> None:
@@ -28,12 +30,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self.bucket = TokenBucket(capacity=FRAMES_AT_ONCE, rate=FRAMES_A_SECOND)
         self.outbox: asyncio.Queue[events.ServerFrame] = asyncio.Queue()
         self.sender: asyncio.Task[None] | None = None
+        self.looker: asyncio.Task[None] | None = None
         user = cast(User, self.scope["user"])
         self.feed = ConversationFeed(conversation_id=self.conversation_id, viewer=user, send=self.outbox.put_nowait)
-        # Accepted first, so that the page learns why it is closed: a browser hides the reason of a refused handshake.
-        await self.accept()
-        if not user or user.is_anonymous:
-            await self.close(code=CLOSE_LOGGED_OUT)
+        if not await self.enter():
             return
         await self.channel_layer.group_add(group_of(self.conversation_id), self.channel_name)
         try:
@@ -42,16 +42,15 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.close(code=CLOSE_NOT_YOURS)
             return
         self.sender = asyncio.create_task(self._send_all())
-
-    async def dispatch(self, message: Any) -> None:
-        """Without closing the database connection first, as Channels would: see `in_database_thread`."""
-        await getattr(self, get_handler_name(message))(message)
+        self.looker = asyncio.create_task(self._look())
 
     async def disconnect(self, code: int) -> None:
-        if self.sender:
-            self.sender.cancel()
+        for task in (self.sender, self.looker):
+            if task:
+                task.cancel()
         await self.feed.close()
         await self.channel_layer.group_discard(group_of(self.conversation_id), self.channel_name)
+        await self.leave()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self.sender is None:  # being closed: this conversation is not this person's
@@ -61,8 +60,6 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 raise TooMany
             events.parse(text_data or "")
             self.outbox.put_nowait(events.Pong())
-            if self.feed.is_elsewhere:
-                await self.feed.refresh()
         except TourneyError as error:
             self.outbox.put_nowait(events.Refused(error.code, str(error)))
 
@@ -79,3 +76,16 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         while True:
             frame = await self.outbox.get()
             await self.send(text_data=events.encode(frame))
+
+    async def _look(self) -> None:
+        while True:
+            is_blind = self.feed.is_busy and not self.feed.is_following
+            await asyncio.sleep(LOOK_SECONDS if is_blind else LOOK_SECONDS_OTHERWISE)
+            try:
+                if self.feed.is_elsewhere:
+                    await self.feed.refresh()
+            except NotFound:
+                await self.close(code=CLOSE_NOT_YOURS)
+                return
+            except Exception:  # the database may be away for a while
+                logger.exception("Conversation %s could not be looked at", self.conversation_id)

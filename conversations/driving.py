@@ -11,6 +11,7 @@ from uuid import UUID
 
 from common.aio import spawn
 from common.database import in_database_thread
+from common.logs import bound
 from conversations import services
 from conversations.notices import viewers_tell
 from providers import live
@@ -27,7 +28,8 @@ async def _save(turn_id: UUID, record: GenerationRecord) -> None:
 
 async def drive(conversation_id: UUID) -> None:
     """Begin to drive a conversation that a service has just set going; returns at once."""
-    _driven[conversation_id] = spawn(_drive(conversation_id))
+    with bound(conversation=str(conversation_id)):
+        _driven[conversation_id] = spawn(_drive(conversation_id))
 
 
 async def _drive(conversation_id: UUID) -> None:

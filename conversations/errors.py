@@ -58,3 +58,21 @@ class NoAnalyst(TourneyError):
 class FrameInvalid(TourneyError):
     code = "frame_invalid"
     message = "This message was not understood."
+
+
+class NothingToCompare(Conflict):
+    code = "nothing_to_compare"
+    message = (
+        "There are no two finished conversations to compare now: of one scenario with the same settings, that differ "
+        "in one model, and that you have not compared yet."
+    )
+
+
+class AlreadyVoted(Conflict):
+    code = "already_voted"
+    message = "You have voted on these two conversations already."
+
+
+class TooLate(Conflict):
+    code = "too_late"
+    message = "A vote can be taken back within 15 seconds only."

@@ -21,6 +21,7 @@ from providers.live import Block, Delta, Ended, LiveView, Reasoning, Update, Wai
 RECHECKS = 10
 RECHECK_SECONDS = 0.4
 Row = Turn | Analysis
+Told = tuple[int, str, int, int]  # the place, the status, and how much of the text and the reasoning
 
 
 async def conversation_now(*, conversation_id: UUID, viewer: User) -> tuple[Conversation, dict[UUID, LiveView]]:
@@ -39,11 +40,11 @@ class ConversationFeed:
         self.conversation_id = conversation_id
         self.viewer = viewer
         self.is_busy = False
-        self.is_elsewhere = False  # a worker writes it, whose steps may not be heard here
+        self.is_elsewhere = False  # a worker plays it or may begin to, and its steps may not be heard here
         self._send = send
         self._followed: dict[UUID, Row] = {}
         self._views: dict[UUID, LiveView] = {}  # as they were when following began
-        self._told: dict[UUID, str] = {}  # the status that the viewer knows of each turn and analysis
+        self._told: dict[UUID, Told] = {}  # what the viewer knows of each turn and analysis
         self._held: list[Update] | None = None
         self._reading = asyncio.Lock()
 
@@ -54,7 +55,7 @@ class ConversationFeed:
             self._held = []
             conversation, views = await self.load()
             self._send(events.Snapshot(await in_database_thread(state.conversation_state)(conversation, views)))
-            self._told = {row.id: row.status for row in _rows(conversation)}
+            self._told = {row.id: _told(row, row.id in views) for row in _rows(conversation)}
             self._release()
 
     async def refresh(self) -> None:
@@ -63,11 +64,10 @@ class ConversationFeed:
             self._held = self._held or []
             conversation, views = await self.load()
             for row in _rows(conversation):
-                if row.id not in views and self._told.get(row.id) == row.status:
+                told = _told(row, row.id in views)
+                if self._told.get(row.id) == told:
                     continue
-                if row.id in views and row.id in self._told:
-                    continue
-                self._told[row.id] = row.status
+                self._told[row.id] = told
                 if isinstance(row, Turn):
                     self._send(events.Turn(state.turn_state(row, views.get(row.id))))
                 else:
@@ -92,9 +92,19 @@ class ConversationFeed:
                 if not lost:
                     break  # between two turns
                 await asyncio.sleep(RECHECK_SECONDS)
+        if conversation.named_at is None and conversation.turns.all():
+            await in_database_thread(services.conversation_named)(conversation_id=conversation.pk)
         self.is_busy = conversation.is_running or bool(views)
-        self.is_elsewhere = conversation.is_running and conversation.experiment_id is not None
+        has_ended = conversation.state == Conversation.State.ENDED
+        self.is_elsewhere = conversation.experiment_id is not None and not has_ended
+        if self.is_elsewhere:
+            await in_database_thread(services.conversation_watch)(conversation=conversation)
         return conversation, views
+
+    @property
+    def is_following(self) -> bool:
+        """Whether it hears of what is being written while it is written."""
+        return bool(self._followed)
 
     def _sweep(self, conversation: Conversation, lost: list[Row]) -> int:
         swept = services.analyses_sweep(analyses=[row for row in lost if isinstance(row, Analysis)])
@@ -153,7 +163,7 @@ class ConversationFeed:
         kind, message = state.failure_of(row)
         if isinstance(row, Analysis):
             return  # told as a whole by the next refresh, with what was understood
-        self._told[row.id] = row.status
+        self._told[row.id] = _told(row, False)
         if kind:
             self._send(events.Failed(id_, side, kind, message))
             return
@@ -163,3 +173,9 @@ class ConversationFeed:
 
 def _rows(conversation: Conversation) -> list[Row]:
     return [*conversation.turns.all(), *conversation.analyses.all()]
+
+
+def _told(row: Row, is_followed: bool) -> Told:
+    """Of one that is followed every further piece is told, so its length does not matter."""
+    place = row.position if isinstance(row, Turn) else 0
+    return (place, "followed", 0, 0) if is_followed else (place, row.status, len(row.text), len(row.reasoning))

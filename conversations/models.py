@@ -73,6 +73,10 @@ class Experiment(models.Model):
     grid = models.JSONField(help_text=_("The whole configuration, as it was given."))
     scenario_versions = models.JSONField(help_text=_("Which version of each scenario is played, by its slug."))
     turns_planned = models.PositiveIntegerField(default=0)
+    held_by = models.CharField(
+        max_length=200, blank=True, help_text=_("The process that plays it: host, number, token.")
+    )
+    held_until = models.DateTimeField(null=True, blank=True, help_text=_("That process must say so again before."))
     job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -138,6 +142,12 @@ class Conversation(models.Model):
     branched_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="branches")
     created_at = models.DateTimeField(auto_now_add=True)
     moved_at = models.DateTimeField(auto_now_add=True, help_text=_("When its runner last took a step."))
+    watched_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When a window last looked on while a worker played it.")
+    )
+    named_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When its owner first read it with the names of its models.")
+    )
     deleted_at = models.DateTimeField(null=True, blank=True)
 
     objects = ConversationQuerySet.as_manager()
@@ -207,6 +217,7 @@ class Turn(GeneratedText):
 
     class Meta:
         ordering = ["position", "attempt"]
+        indexes = [models.Index(fields=["finished_at"], name="turn_finished_at")]
         constraints = [
             models.UniqueConstraint(fields=["conversation", "position", "attempt"], name="turn_attempt_once"),
             models.UniqueConstraint(
@@ -238,3 +249,51 @@ class Analysis(GeneratedText):
 
     def __str__(self) -> str:
         return f"{self.conversation_id}: {self.model_id}"
+
+
+class ConversationPair(models.Model):
+    """Two finished conversations that differ in one model, shown to a person side by side without names, and what they
+    said of them. Whether it counts is said by the comparison that came of it."""
+
+    class Choice(models.TextChoices):
+        A = "a", _("A is better")
+        B = "b", _("B is better")
+        TIE = "tie", _("Tie")
+        BOTH_BAD = "both_bad", _("Both bad")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    voter = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversation_pairs")
+    conversation_a = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="+")
+    conversation_b = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=65, help_text=_("Both ids in order: the same whichever is shown as A."))
+    model_a = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="+")
+    model_b = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="+")
+    side = models.CharField(
+        max_length=1, choices=Side.choices, blank=True, help_text=_("Whose model differs; empty: that of both agents.")
+    )
+    is_blind = models.BooleanField(default=True, help_text=_("The voter had read neither with names."))
+    choice = models.CharField(max_length=8, choices=Choice.choices, blank=True)
+    reasons = models.JSONField(default=list, blank=True)
+    comment = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["voter", "key"], name="conversation_pair_once_a_voter"),
+            models.UniqueConstraint(
+                fields=["voter"], condition=models.Q(decided_at=None), name="conversation_pair_open_once"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(model_a=models.F("model_b")), name="conversation_pair_of_two_models"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(decided_at=None, choice="") | (~models.Q(decided_at=None) & ~models.Q(choice="")),
+                name="conversation_pair_choice_fits",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.choice}"

@@ -27,21 +27,25 @@ class Request:
 def request_for(*, conversation: Conversation, agent: Agent, turns: Iterable[Turn], turn: Turn) -> Request:
     """The request for `turn`, which follows on `turns`; the agent has its model loaded."""
     assert agent.model is not None, "an agent without a model is never asked"
-    target = target_for(agent.model)
+    target = target_of_agent(agent, target_for(agent.model), seed=conversation.seed)
+    return Request(turn, target, tuple(history(conversation, Side(agent.side), turns)))
+
+
+def target_of_agent(agent: Agent, target: Target, *, seed: int | None) -> Target:
+    """Its model's `target` with the part that the agent plays, and how it is sampled."""
     parts = [target.system_prompt, agent.system_prompt]
     if agent.persona:
         parts.append(f"Who you are: {agent.persona}")
     wanted = Sampling(
         temperature=agent.temperature,
         max_tokens=agent.max_tokens or target.sampling.max_tokens or TURN_MAX_TOKENS,
-        seed=conversation.seed,
+        seed=seed,
     )
-    target = replace(
+    return replace(
         target,
         system_prompt="\n\n".join(part for part in parts if part),
         sampling=merged_sampling(target.sampling, wanted),
     )
-    return Request(turn, target, tuple(history(conversation, Side(agent.side), turns)))
 
 
 def history(conversation: Conversation, side: Side, turns: Iterable[Turn]) -> list[Message]:

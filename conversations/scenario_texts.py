@@ -13,11 +13,14 @@ PLACEHOLDERS = ("name", "other", "persona", "turns")
 def placeholders_check(texts: Mapping[str, str]) -> None:
     """Raises ScenarioInvalid where a text, by the name of its field, has a placeholder that is not known."""
     known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-    problems = {
-        field: [f"{{{name}}} is no placeholder. Known are {known}; write {{{{ for a brace."]
+    unknown = {
+        field: [name for name in dict.fromkeys(PLACEHOLDER.findall(text)) if name and name not in PLACEHOLDERS]
         for field, text in texts.items()
-        for name in PLACEHOLDER.findall(text)
-        if name and name not in PLACEHOLDERS
+    }
+    problems = {
+        field: [f"{{{name}}} is no placeholder. Known are {known}; write {{{{ for a brace." for name in names]
+        for field, names in unknown.items()
+        if names
     }
     if problems:
         raise ScenarioInvalid(" ".join(words for said in problems.values() for words in said), fields=problems)

@@ -32,6 +32,11 @@ def conversations_whole(ids: Collection[UUID]) -> QuerySet[Conversation]:
     return _whole(Conversation.objects.kept().filter(pk__in=ids))
 
 
+def conversations_stored(*, owner: User) -> QuerySet[Conversation]:
+    """All conversations of a person with all their parts, deleted ones that are still stored, too; oldest first."""
+    return _whole(Conversation.objects.filter(owner=owner)).order_by("created_at", "pk")
+
+
 def _whole(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
     turns = Turn.objects.filter(is_current=True).order_by("position")
     return conversations.select_related("scenario").prefetch_related(

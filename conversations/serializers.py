@@ -6,8 +6,8 @@ from django.conf import settings
 from rest_framework import serializers
 
 from conversations.analyses import RUBRIC_MAX_CHARACTERS
+from conversations.making import LINE_MAX_CHARACTERS, NAME_MAX_CHARACTERS, SYSTEM_MAX_CHARACTERS, TOKENS_MAX
 from conversations.models import Conversation, Side, Turn
-from conversations.services import LINE_MAX_CHARACTERS, NAME_MAX_CHARACTERS, SYSTEM_MAX_CHARACTERS, TOKENS_MAX
 
 
 class AgentIn(serializers.Serializer[Any]):

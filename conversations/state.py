@@ -7,8 +7,8 @@ from uuid import UUID
 from common.rendered import render_cached
 from conversations import selectors
 from conversations.analysis_texts import result_markdown
+from conversations.course import next_side
 from conversations.models import Agent, Analysis, Conversation, Side, Turn
-from conversations.turns import next_side
 from providers.adapters.base import ErrorKind
 from providers.errors import SENTENCES
 from providers.live import LiveView

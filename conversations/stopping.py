@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 
 from conversations.models import Conversation
@@ -25,25 +25,18 @@ COMPARED_CHARACTERS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """When to stop; what is empty or None stops nothing."""
+    """How long a conversation may go on. Budgets are in tokens and US dollars; what is empty or None stops nothing."""
 
-    max_turns: int
+    max_turns: int = 10
     stop_phrase: str = ""
-    on_goodbye: bool = False
-    on_repetition: bool = False
+    stops_on_goodbye: bool = False
+    stops_on_repetition: bool = False
     token_budget: int | None = None
     cost_budget: Decimal | None = None
 
 
 def rules_of(conversation: Conversation) -> Rules:
-    return Rules(
-        max_turns=conversation.max_turns,
-        stop_phrase=conversation.stop_phrase,
-        on_goodbye=conversation.stops_on_goodbye,
-        on_repetition=conversation.stops_on_repetition,
-        token_budget=conversation.token_budget,
-        cost_budget=conversation.cost_budget,
-    )
+    return Rules(**{field.name: getattr(conversation, field.name) for field in fields(Rules)})
 
 
 def stop_reason(lines: Sequence[str], rules: Rules, *, tokens: int, cost: Decimal) -> Reason | None:
@@ -53,9 +46,9 @@ def stop_reason(lines: Sequence[str], rules: Rules, *, tokens: int, cost: Decima
     """
     if rules.stop_phrase and lines and rules.stop_phrase.casefold() in lines[-1].casefold():
         return Reason.STOP_PHRASE
-    if rules.on_goodbye and len(lines) >= 2 and all(says_goodbye(line) for line in lines[-2:]):
+    if rules.stops_on_goodbye and len(lines) >= 2 and all(says_goodbye(line) for line in lines[-2:]):
         return Reason.GOODBYE
-    if rules.on_repetition and lines and any(is_repeated(lines[-1], earlier) for earlier in lines[-4:-1]):
+    if rules.stops_on_repetition and lines and any(is_repeated(lines[-1], earlier) for earlier in lines[-4:-1]):
         return Reason.REPETITION
     return budget_spent(rules, tokens=tokens, cost=cost) or (
         Reason.MAX_TURNS if len(lines) >= rules.max_turns else None

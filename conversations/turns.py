@@ -1,10 +1,9 @@
 """How a conversation goes on, turn by turn. Each step is a transaction, so that a process that dies leaves a state
 from which another goes on. Called through the services."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import datetime, timedelta
-from decimal import Decimal
 from uuid import UUID
 
 from django.db import transaction
@@ -14,12 +13,13 @@ from django.utils import timezone
 from accounts.models import User
 from common.errors import NotFound, TourneyError
 from common.refusals import is_refusal
+from conversations.course import Course, Stand
 from conversations.errors import AgentGone, IsOver, NothingToRetry, StillSpeaking
-from conversations.models import Agent, Conversation, Side, Turn
+from conversations.models import Agent, Conversation, Experiment, Side, Turn
 from conversations.requests import Request, request_for
-from conversations.stopping import budget_spent, rules_of, stop_reason
 from providers import live
 from providers.live import GenerationRecord
+from providers.models import LanguageModel
 from providers.services import budget_check, generation_note, models_try
 
 State, Reason = Conversation.State, Conversation.Reason
@@ -27,38 +27,7 @@ State, Reason = Conversation.State, Conversation.Reason
 ORPHAN_AFTER = timedelta(seconds=3)
 
 
-@dataclass(slots=True)
-class _Held:
-    """A conversation with its parts, held until the transaction ends."""
-
-    conversation: Conversation
-    attempts: list[Turn]
-
-    @property
-    def turns(self) -> list[Turn]:
-        """The standing ones, the moderator's lines included."""
-        return [turn for turn in self.attempts if turn.is_current]
-
-    @property
-    def said(self) -> list[Turn]:
-        """What the agents have said, failed turns left out."""
-        return [turn for turn in self.turns if turn.number is not None and turn.is_answer]
-
-    def agent(self, side: Side) -> Agent:
-        return next(agent for agent in self.conversation.agents.all() if agent.side == side)
-
-    def spent(self) -> tuple[int, Decimal]:
-        """Tokens in and out and US dollars of all attempts, those that failed included."""
-        tokens = sum((turn.input_tokens or 0) + (turn.output_tokens or 0) for turn in self.attempts)
-        return tokens, sum((turn.cost for turn in self.attempts if turn.cost is not None), Decimal(0))
-
-    def stand_still(self, state: str, reason: str, note: str = "") -> None:
-        Conversation.objects.filter(pk=self.conversation.pk, state=State.RUNNING).update(
-            state=state, reason=reason, note=note, is_pause_asked=False, moved_at=timezone.now()
-        )
-
-
-def _hold(conversation_id: UUID, owner: User | None = None) -> _Held:
+def _hold(conversation_id: UUID, owner: User | None = None) -> Course:
     """Raises NotFound where there is none, it is deleted, or it is somebody else's."""
     found = Conversation.objects.kept().filter(pk=conversation_id, owner__is_active=True)
     if owner is not None:
@@ -70,7 +39,7 @@ def _hold(conversation_id: UUID, owner: User | None = None) -> _Held:
     )
     if conversation is None:
         raise NotFound
-    return _Held(conversation, list(conversation.turns.defer("reasoning", "error_message")))
+    return Course(conversation, list(conversation.turns.defer("reasoning", "error_message")))
 
 
 @transaction.atomic
@@ -78,7 +47,7 @@ def conversation_run(*, conversation_id: UUID, owner: User, is_single: bool = Fa
     """Let it go on, to its end or for a single turn; return whether a runner is to be started.
 
     A last turn that failed is tried again. Raises NotFound, IsOver, AgentGone, and StillSpeaking where it is under way
-    and a single turn is asked for.
+    and a single turn is asked for, or its experiment is being played.
     """
     held = _hold(conversation_id, owner)
     conversation = held.conversation
@@ -89,6 +58,7 @@ def conversation_run(*, conversation_id: UUID, owner: User, is_single: bool = Fa
         return False
     if len(held.said) >= conversation.max_turns:
         raise IsOver
+    _not_a_workers(conversation)
     if not all(agent.model and agent.model.is_active for agent in conversation.agents.all()):
         raise AgentGone
     _start(conversation, is_single=is_single)
@@ -105,6 +75,7 @@ def turn_retry(*, conversation_id: UUID, owner: User) -> None:
     held = _hold(conversation_id, owner)
     if held.conversation.is_running:
         raise StillSpeaking
+    _not_a_workers(held.conversation)
     last = held.turns[-1:]
     if not last or last[0].number is None:
         raise NothingToRetry
@@ -113,6 +84,12 @@ def turn_retry(*, conversation_id: UUID, owner: User) -> None:
         raise AgentGone
     Turn.objects.filter(pk=last[0].pk).update(is_current=False)
     _start(held.conversation, is_single=True)
+
+
+def _not_a_workers(conversation: Conversation) -> None:
+    """Raises StillSpeaking where the one who plays its experiment may come to it, too."""
+    if Experiment.objects.filter(conversations=conversation, held_until__gt=timezone.now()).exists():
+        raise StillSpeaking("Its experiment is being played, which goes on with it. Let that stand still first.")
 
 
 @transaction.atomic
@@ -129,60 +106,41 @@ def turn_next(*, conversation_id: UUID) -> Request | None:
     return _begin(held) if _goes_on(held) else None
 
 
-def _begin(held: _Held) -> Request | None:
+def _begin(held: Course) -> Request | None:
     conversation, turns = held.conversation, held.turns
     if not conversation.is_running or any(turn.is_live for turn in turns):
         return None
-    said = held.said
-    failed = [turn for turn in turns if turn.number is not None and not turn.is_answer]
-    tokens, cost = held.spent()
-    spent = budget_spent(rules_of(conversation), tokens=tokens, cost=cost)
-    if spent or len(said) >= conversation.max_turns:
-        held.stand_still(State.ENDED, spent or Reason.MAX_TURNS)
+    if stand := held.stand_before_next():
+        _stand_still(conversation, stand)
         return None
-    agent = held.agent(next_side(conversation, said))
+    following = held.next_turn()
     try:
-        if agent.model is None or not agent.model.is_active:
-            raise AgentGone
-        budget_check(user_id=conversation.owner_id, contenders=[agent.model])
+        model_check(following.agent.model, user_id=conversation.owner_id)
     except TourneyError as error:
-        held.stand_still(State.PAUSED, Reason.REFUSED, note=str(error))
+        _stand_still(conversation, Stand(State.PAUSED, Reason.REFUSED, str(error)))
         return None
-    models_try(models=[agent.model])
-    if failed:
-        Turn.objects.filter(pk__in=[turn.pk for turn in failed]).update(is_current=False)
-    is_last = bool(failed) and failed[-1] is turns[-1]
-    position = failed[-1].position if is_last else max((turn.position for turn in turns), default=0) + 1
-    turn = Turn.objects.create(
-        conversation=conversation,
-        position=position,
-        number=len(said) + 1,
-        speaker=agent.side,
-        model=agent.model,
-        attempt=1 + max((earlier.attempt for earlier in held.attempts if earlier.position == position), default=0),
-        started_at=timezone.now(),
-    )
+    if following.failed:
+        Turn.objects.filter(pk__in=[turn.pk for turn in following.failed]).update(is_current=False)
+    following.turn.save(force_insert=True)
     _moved(conversation.pk)
-    return request_for(conversation=conversation, agent=agent, turns=turns, turn=turn)
+    return request_for(conversation=conversation, agent=following.agent, turns=turns, turn=following.turn)
 
 
-def _goes_on(held: _Held) -> bool:
+def _goes_on(held: Course) -> bool:
     """Whether another turn follows on the one that has ended; stores why not."""
-    conversation = held.conversation
-    if not conversation.is_running:
+    if not held.conversation.is_running:
         return False
-    last = [turn for turn in held.turns if turn.number is not None][-1:]
-    if last and not last[0].is_answer:
-        is_failed = last[0].status != Turn.Status.INTERRUPTED
-        held.stand_still(State.PAUSED, Reason.FAILED if is_failed else Reason.INTERRUPTED)
-        return False
-    tokens, cost = held.spent()
-    reason = stop_reason([turn.text for turn in held.said], rules_of(conversation), tokens=tokens, cost=cost)
-    if reason:
-        held.stand_still(State.ENDED, reason)
-    elif conversation.is_pause_asked:
-        held.stand_still(State.PAUSED, Reason.ASKED, note=conversation.note)
-    return not reason and not conversation.is_pause_asked
+    if stand := held.stand_after_last():
+        _stand_still(held.conversation, stand)
+    return stand is None
+
+
+def model_check(model: LanguageModel | None, *, user_id: int) -> None:
+    """Refuse before a turn is asked for. Raises AgentGone, BudgetSpent, EndpointBudgetSpent."""
+    if model is None or not model.is_active:
+        raise AgentGone
+    budget_check(user_id=user_id, contenders=[model])
+    models_try(models=[model])
 
 
 @transaction.atomic
@@ -197,7 +155,7 @@ def turn_save(*, turn_id: UUID, record: GenerationRecord) -> None:
     _moved(turn.conversation_id)
     if turn.model_id:
         generation_note(model_id=turn.model_id, user_id=turn.conversation.owner_id, record=record)
-    _earlier_attempt_stands(turn)
+    earlier_attempt_stands(turn)
 
 
 @transaction.atomic
@@ -222,14 +180,15 @@ def conversations_sweep(*, conversations: Iterable[Conversation] | None = None, 
     )
 
 
-def next_side(conversation: Conversation, said: Sequence[Turn]) -> Side:
-    """Who speaks after these turns of the agents."""
-    return Side(said[-1].speaker).other if said else Side(conversation.first_side)
-
-
 def _start(conversation: Conversation, *, is_single: bool) -> None:
     Conversation.objects.filter(pk=conversation.pk).update(
         state=State.RUNNING, reason="", note="", is_pause_asked=is_single, moved_at=timezone.now()
+    )
+
+
+def _stand_still(conversation: Conversation, stand: Stand) -> None:
+    Conversation.objects.filter(pk=conversation.pk, state=State.RUNNING).update(
+        state=stand.state, reason=stand.reason, note=stand.note, is_pause_asked=False, moved_at=timezone.now()
     )
 
 
@@ -237,7 +196,7 @@ def _moved(conversation_id: UUID) -> None:
     Conversation.objects.filter(pk=conversation_id).update(moved_at=timezone.now())
 
 
-def _earlier_attempt_stands(turn: Turn) -> None:
+def earlier_attempt_stands(turn: Turn) -> None:
     """Where a further attempt came to nothing, the last attempt that was an answer stands again."""
     if turn.status not in (Turn.Status.FAILED, Turn.Status.INTERRUPTED) or turn.attempt == 1:
         return

@@ -16,11 +16,13 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.models import User
 from common.errors import NotFound
 from conversations import driving, selectors, services, state
+from conversations.analysis_texts import result_parts
 from conversations.errors import FileInvalid
 from conversations.feed import conversation_now
 from conversations.figures import measure_chart, measure_rows
 from conversations.files.formats import FORMATS
 from conversations.files.importing import FILE_MAX_BYTES, conversations_import
+from conversations.making import LINE_MAX_CHARACTERS
 from conversations.scenarios import FIELDS
 from providers.models import LanguageModel
 from providers.usage import budget_of
@@ -69,7 +71,7 @@ def new(request: HttpRequest) -> HttpResponse:
             {field: getattr(one, field) for field in ("slug", *FIELDS)} for one in selectors.scenarios_for(user)
         ],
         "turns_max": settings.CONVERSATION_TURNS_MAX,
-        "seed_max": services.LINE_MAX_CHARACTERS,
+        "seed_max": LINE_MAX_CHARACTERS,
         "budget": budget_of(user.pk),
     }
     return render(request, "conversations/new.html", context)
@@ -106,6 +108,24 @@ def measures(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     found = selectors.measures_of(conversation)
     context = {"rows": measure_rows(found), "chart": measure_chart(found), "agents": conversation.agents.all()}
     return render(request, "conversations/measures.html", context)
+
+
+@login_required
+@require_safe
+def analyses(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """What several models read in a conversation, part by part beside each other."""
+    try:
+        conversation = selectors.conversation_whole(conversation_id=conversation_id, viewer=cast(User, request.user))
+    except NotFound as error:
+        raise Http404 from error
+    read = [one for one in conversation.analyses.all() if one.result]
+    context = {
+        "conversation": conversation,
+        "title": state.title_of(conversation),
+        "analyses": read,
+        "parts": result_parts([one.result or {} for one in read]),
+    }
+    return render(request, "conversations/analyses.html", context)
 
 
 @login_required

@@ -40,6 +40,9 @@ class GridIn(serializers.Serializer[Any]):
     stop_phrase = serializers.CharField(required=False, allow_blank=True)
     stops_on_goodbye = serializers.BooleanField(required=False)
     stops_on_repetition = serializers.BooleanField(required=False)
+    scenario_versions = serializers.DictField(
+        child=serializers.IntegerField(), required=False, help_text="Of those that are not to be the newest, by slug."
+    )
     dry_run = serializers.BooleanField(default=False, help_text="Only say what it means; nothing is stored.")
 
 
@@ -66,6 +69,8 @@ class CountsOut(serializers.Serializer[Any]):
     errors = serializers.DictField(  # type: ignore[assignment] # hides the serializer's own, which is of no use here
         child=serializers.IntegerField(), help_text="How many attempts failed, by kind."
     )
+    turns_a_minute = serializers.FloatField(allow_null=True, help_text="Over the last five minutes.")
+    seconds_left = serializers.IntegerField(allow_null=True, help_text="Until the end, at that pace.")
 
 
 class ExperimentOut(serializers.Serializer[Any]):
@@ -93,7 +98,7 @@ def _state(experiment: Experiment, estimate: Any = None, *, is_row: bool = False
         "state": experiment.job.state if experiment.job else "",
         "grid": experiment.grid,
         "estimate": estimate and asdict(estimate),
-        "counts": None if is_row else selectors.experiment_counts(experiment),
+        "counts": None if is_row else selectors.experiment_progress(experiment),
     }
 
 

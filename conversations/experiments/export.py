@@ -14,7 +14,9 @@ from django.utils import timezone
 from common.csv import csv_lines
 from conversations.experiments.selectors import experiment_counts, experiment_log
 from conversations.files.log import COLUMNS
-from conversations.models import Experiment
+from conversations.models import Agent, Experiment, Scenario
+from conversations.scenarios import FIELDS
+from providers.models import LanguageModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ ROWS_A_GROUP = 2_000
 INTEGERS = frozenset({"turn_id", "latency_ms", "input_tokens", "output_tokens", "iteration", "first_token_ms", "seed"})
 NUMBERS = frozenset({"temperature", "cost"})
 TRUTHS = frozenset({"is_refusal"})
+MODEL_FIELDS = ("slug", "name", "upstream_id", "system_prompt", "temperature", "top_p", "max_tokens")
 
 
 def jsonl(experiment: Experiment) -> Iterator[bytes]:
@@ -53,20 +56,45 @@ def parquet(experiment: Experiment) -> Iterator[bytes]:
     kinds |= dict.fromkeys(TRUTHS, arrow.bool_())
     schema = arrow.schema([(name, kinds.get(name, arrow.string())) for name in COLUMNS])
     rows = experiment_log(experiment)
-    sink = io.BytesIO()
-    with files.ParquetWriter(sink, schema, compression="zstd") as writer:
+    sink = _Sink()
+    with files.ParquetWriter(arrow.PythonFile(sink, mode="w"), schema, compression="zstd") as writer:
         while group := list(islice(rows, ROWS_A_GROUP)):
             writer.write_table(arrow.Table.from_pylist(group, schema=schema))
-    yield sink.getvalue()
+            yield sink.taken()
+    yield sink.taken()
+
+
+class _Sink(io.RawIOBase):
+    """A file that is handed on as it grows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        self._written += data
+        return len(data)
+
+    def taken(self) -> bytes:
+        """What was written since it was last taken."""
+        taken, self._written = bytes(self._written), bytearray()
+        return taken
 
 
 def manifest(experiment: Experiment) -> Iterator[bytes]:
-    """The whole configuration, with the versions of its scenarios and of the code, and what came of it."""
+    """The whole configuration, with its scenarios and models and the version of the code, and what came of it.
+
+    `grid` is what `services.experiment_create` takes; the rest is for readers.
+    """
     yield json.dumps(
         {
             "experiment": str(experiment.pk),
-            "grid": experiment.grid,
-            "scenario_versions": experiment.scenario_versions,
+            "grid": experiment.grid | {"scenario_versions": experiment.scenario_versions},
+            "scenarios": _scenarios(experiment),
+            "models": _models(experiment),
             "code_version": settings.VERSION,
             "created_at": experiment.created_at.isoformat(),
             "written_at": timezone.now().isoformat(),
@@ -75,6 +103,23 @@ def manifest(experiment: Experiment) -> Iterator[bytes]:
         ensure_ascii=False,
         indent=2,
     ).encode()
+
+
+def _scenarios(experiment: Experiment) -> list[dict[str, Any]]:
+    """In the versions that were played."""
+    found = Scenario.objects.filter(slug__in=experiment.scenario_versions)
+    played = [one for one in found if experiment.scenario_versions[one.slug] == one.version]
+    return [{name: getattr(one, name) for name in ("slug", "version", *FIELDS)} for one in played]
+
+
+def _models(experiment: Experiment) -> list[dict[str, Any]]:
+    """As the catalogue has them now; what each turn was asked of is in the log (`upstream_model`)."""
+    agents = Agent.objects.filter(conversation__experiment=experiment).order_by().values("model").distinct()
+    found = LanguageModel.objects.filter(pk__in=agents).select_related("endpoint").order_by("slug")
+    return [
+        {name: getattr(one, name) for name in MODEL_FIELDS} | {"wire": one.endpoint.kind if one.endpoint else None}
+        for one in found
+    ]
 
 
 FORMATS = {

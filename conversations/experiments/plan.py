@@ -1,5 +1,6 @@
 """What an experiment is: a grid of pairs, scenarios, variations and iterations, and how many turns that means. Pure."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
@@ -7,9 +8,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from common.text import is_blank, text_problem
 from conversations.errors import ExperimentInvalid
 
 Pairs = Literal["ordered", "unordered", "listed"]
+KEY = re.compile(r"\w+")
+TOKENS_WRONG = "Max tokens are from 1 to 32,000."
 
 
 class Grid(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -31,6 +35,8 @@ class Grid(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     stop_phrase: str = ""
     stops_on_goodbye: bool = False
     stops_on_repetition: bool = False
+    scenario_versions: dict[str, int] = {}
+    """Of those scenarios that are not to be played in their newest version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +75,43 @@ class Estimate:
 
 
 def grid_read(given: Mapping[str, Any]) -> Grid:
-    """The grid from plain data. Raises ExperimentInvalid."""
+    """The grid from plain data. Raises ExperimentInvalid, with the key that is wrong."""
     try:
         grid = msgspec.convert(given, Grid)
     except msgspec.ValidationError as error:
-        raise ExperimentInvalid(f"{error}.") from error
-    for what, is_wrong in {
-        "An experiment needs a name of at most 100 characters.": not grid.name.strip() or len(grid.name) > 100,
-        "Name at least one scenario.": not grid.scenarios,
-        "Iterations are at least 1.": grid.iterations < 1,
-        "Turns are at least 1.": grid.turns < 1,
-        "Temperatures are from 0 to 5.": not grid.temperatures or not all(0 <= t <= 5 for t in grid.temperatures),
-        "Name the pairs under “listed”.": grid.pairs == "listed" and not grid.listed,
-        "Name at least one model.": grid.pairs != "listed" and not grid.models,
-        "Max tokens are from 1 to 32,000.": grid.max_tokens is not None and not 1 <= grid.max_tokens <= 32_000,
-        "A seed is from 0 to 4,294,967,295.": grid.seed is not None and not 0 <= grid.seed < 2**32,
-    }.items():
-        if is_wrong:
-            raise ExperimentInvalid(what)
-    if not pairs_of(grid):
-        raise ExperimentInvalid("There is no pair: allow pairs of a model with itself, or name another model.")
+        what, _, path = str(error).partition(" - at `$.")
+        key = path.rstrip("`")
+        raise _invalid(KEY.match(key), f"{key}: {what}." if key else f"{what}.") from error
+    for key, words in _problems(grid):
+        raise _invalid(KEY.match(key), words)
     return grid
+
+
+def _problems(grid: Grid) -> Iterator[tuple[str, str]]:
+    """The key and what is wrong with it, in words."""
+    for key, limit in (("name", 100), ("stop_phrase", 200)):
+        if problem := text_problem(getattr(grid, key), limit=limit, what=key.replace("_", " ")):
+            yield key, problem
+    for key, is_wrong, words in (
+        ("name", is_blank(grid.name), "An experiment needs a name of at most 100 characters."),
+        ("scenarios", not grid.scenarios, "Name at least one scenario."),
+        ("iterations", grid.iterations < 1, "Iterations are at least 1."),
+        ("turns", grid.turns < 1, "Turns are at least 1."),
+        ("temperatures", not grid.temperatures, "Temperatures are from 0 to 5."),
+        ("temperatures", not all(0 <= one <= 5 for one in grid.temperatures), "Temperatures are from 0 to 5."),
+        ("listed", grid.pairs == "listed" and not grid.listed, "Name the pairs under “listed”."),
+        ("models", grid.pairs != "listed" and not grid.models, "Name at least one model."),
+        ("max_tokens", grid.max_tokens is not None and not 1 <= grid.max_tokens <= 32_000, TOKENS_WRONG),
+        ("seed", grid.seed is not None and not 0 <= grid.seed < 2**32, "A seed is from 0 to 4,294,967,295."),
+    ):
+        if is_wrong:
+            yield key, words
+    if not size_of(grid):
+        yield "models", "There is no pair: allow pairs of a model with itself, or name another model."
+
+
+def _invalid(key: "re.Match[str] | None", words: str) -> ExperimentInvalid:
+    return ExperimentInvalid(words, fields={key[0]: [words]} if key else None)
 
 
 def pairs_of(grid: Grid) -> Sequence[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Every write of experiments, and what they will cost."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +9,6 @@ import msgspec
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Avg
-from django.utils import timezone
 
 from accounts.jobs import job_cancel, job_create
 from accounts.models import Job, User
@@ -16,9 +16,10 @@ from common.errors import NotFound
 from conversations import selectors
 from conversations.errors import AgentGone, ExperimentInvalid, StillSpeaking
 from conversations.experiments.plan import Cell, Estimate, Grid, Rates, cells, estimate, grid_read, size_of
+from conversations.experiments.selectors import kept_while_dear
 from conversations.models import Conversation, Experiment, Scenario, Side, Turn
 from conversations.requests import TURN_MAX_TOKENS
-from conversations.services import AgentSpec, Rules, conversation_create, rules_check
+from conversations.services import AgentSpec, NewConversation, Rules, conversations_create, rules_check
 from providers.client import CHARACTERS_A_TOKEN
 from providers.models import LanguageModel
 from providers.services import budget_check
@@ -27,8 +28,10 @@ KIND = "experiment"
 # What a turn takes of a model that has not spoken here yet.
 TOKENS_A_TURN = 120.0
 SECONDS_A_TURN = 5.0
-# Conversations that are under way at the same time; the limits of endpoints hold besides.
-AT_ONCE = 64
+# How many turns are written at once where no endpoint says how many it allows; an assumption of estimates.
+WRITTEN_AT_ONCE = 64
+# So many conversations are stored in one transaction.
+MADE_AT_ONCE = 500
 
 
 def grid_check(*, owner: User, given: Mapping[str, Any]) -> Grid:
@@ -43,23 +46,17 @@ def grid_check(*, owner: User, given: Mapping[str, Any]) -> Grid:
         )
     rules_check(_rules(grid))
     _models(grid)
-    for slug in grid.scenarios:
-        selectors.scenario_get(slug=slug, viewer=owner)
+    _scenarios(grid, owner)
     return grid
 
 
 def experiment_estimate(*, owner: User, grid: Grid) -> Estimate:
     """What it takes, by what each model's turns took here so far."""
     models = _models(grid)
-    spoken = {
-        row["model"]: row
-        for row in Turn.objects.filter(model__in=models.values(), status=Turn.Status.FINISHED)
-        .order_by()
-        .values("model")
-        .annotate(tokens=Avg("output_tokens"), latency=Avg("latency_ms"))
-    }
+    keys = tuple(sorted(model.pk for model in models.values()))
+    spoken = kept_while_dear(f"turns-of-models:{hash(keys)}", lambda: _spoken(keys))
     rates = {slug: _rates(model, spoken.get(model.pk, {}), grid) for slug, model in models.items()}
-    scenarios = [selectors.scenario_get(slug=slug, viewer=owner) for slug in grid.scenarios]
+    scenarios = _scenarios(grid, owner)
     told = [len(one.system_a) + len(one.system_b) + len(one.opening) for one in scenarios]
     return estimate(grid, rates, system_tokens=sum(told) / len(told) / 2 / CHARACTERS_A_TOKEN, at_once=_places(models))
 
@@ -69,12 +66,11 @@ def experiment_create(*, owner: User, given: Mapping[str, Any]) -> Experiment:
     """Store an experiment; nothing is asked yet. Raises what `grid_check` raises, and BudgetSpent."""
     grid = grid_check(owner=owner, given=given)
     budget_check(user_id=owner.pk, contenders=_models(grid).values())
-    versions = {slug: selectors.scenario_get(slug=slug, viewer=owner).version for slug in grid.scenarios}
     return Experiment.objects.create(
         owner=owner,
         name=grid.name.strip(),
         grid=msgspec.to_builtins(grid),
-        scenario_versions=versions,
+        scenario_versions={one.slug: one.version for one in _scenarios(grid, owner)},
         turns_planned=size_of(grid) * grid.turns,
     )
 
@@ -102,32 +98,18 @@ def experiment_cancel(*, experiment_id: UUID, owner: User) -> None:
 
 
 def conversations_make(*, experiment: Experiment) -> int:
-    """Store the conversations of the plan that are not there yet; return how many there are."""
+    """Store the conversations of the plan that are not there yet, also those of models that were retired meanwhile,
+    which stand still by themselves; return how many there are. Raises NotFound where a scenario is gone."""
     grid = msgspec.convert(experiment.grid, Grid)
-    there = set(experiment.conversations.values_list("cell", flat=True))
-    scenarios = {
-        slug: Scenario.objects.get(slug=slug, version=version) for slug, version in experiment.scenario_versions.items()
-    }
-    for cell in cells(grid):
-        if cell.number not in there:
-            _make(experiment, grid, cell, scenarios[cell.scenario])
+    versions = experiment.scenario_versions
+    found = Scenario.objects.filter(slug__in=versions)
+    scenarios = {one.slug: one for one in found if versions[one.slug] == one.version}
+    if gone := sorted(versions.keys() - scenarios.keys()):
+        raise NotFound(f"There is no scenario {_quoted(gone)} in the version of this experiment any more.")
+    plan = cells(grid)
+    while group := list(islice(plan, MADE_AT_ONCE)):
+        _make(experiment, grid, group, scenarios)
     return experiment.conversations.count()
-
-
-@transaction.atomic
-def conversation_claim(*, conversation_id: UUID) -> bool:
-    """Set a conversation of an experiment going; False where it has ended or was deleted. A turn that a dead worker was
-    at is marked as interrupted, and will be had again."""
-    conversation = Conversation.objects.select_for_update().kept().filter(pk=conversation_id).first()
-    if conversation is None or conversation.state == Conversation.State.ENDED:
-        return False
-    conversation.turns.filter(is_current=True, status__in=Turn.LIVE).update(
-        status=Turn.Status.INTERRUPTED, finished_at=timezone.now()
-    )
-    conversation.state, conversation.reason, conversation.note = Conversation.State.RUNNING, "", ""
-    conversation.is_pause_asked = False
-    conversation.save(update_fields=["state", "reason", "note", "is_pause_asked"])
-    return True
 
 
 def conversations_pause(*, experiment: Experiment) -> None:
@@ -137,21 +119,28 @@ def conversations_pause(*, experiment: Experiment) -> None:
 
 
 @transaction.atomic
-def _make(experiment: Experiment, grid: Grid, cell: Cell, scenario: Scenario) -> None:
-    slugs = {Side.A: cell.model_a, Side.B: cell.model_b}
-    conversation = conversation_create(
+def _make(experiment: Experiment, grid: Grid, group: Sequence[Cell], scenarios: Mapping[str, Scenario]) -> None:
+    Experiment.objects.select_for_update().get(pk=experiment.pk)  # one process after the other
+    numbers = [cell.number for cell in group]
+    there = set(experiment.conversations.filter(cell__in=numbers).values_list("cell", flat=True))
+    conversations_create(
         owner=experiment.owner,
-        agents={
-            side: AgentSpec(model=slug, temperature=cell.temperature, max_tokens=grid.max_tokens)
-            for side, slug in slugs.items()
-        },
-        scenario=scenario,
-        rules=_rules(grid),
-        seed=cell.seed,
-        is_limited=False,
-    )
-    Conversation.objects.filter(pk=conversation.pk).update(
-        experiment=experiment, cell=cell.number, iteration=cell.iteration
+        wanted=[
+            NewConversation(
+                agents={
+                    side: AgentSpec(model=slug, temperature=cell.temperature, max_tokens=grid.max_tokens)
+                    for side, slug in ((Side.A, cell.model_a), (Side.B, cell.model_b))
+                },
+                scenario=scenarios[cell.scenario],
+                rules=_rules(grid),
+                seed=cell.seed,
+                experiment=experiment,
+                cell=cell.number,
+                iteration=cell.iteration,
+            )
+            for cell in group
+            if cell.number not in there
+        ],
     )
 
 
@@ -169,10 +158,40 @@ def _models(grid: Grid) -> dict[str, LanguageModel]:
     slugs = {slug for pair in grid.listed for slug in pair} if grid.pairs == "listed" else set(grid.models)
     found = {one.slug: one for one in LanguageModel.objects.filter(slug__in=slugs).select_related("endpoint")}
     if missing := sorted(slugs - found.keys()):
-        raise ExperimentInvalid(f"The catalogue has no model {', '.join(missing)}.")
+        words = f"The catalogue has no model {_quoted(missing)}."
+        raise ExperimentInvalid(words, fields={_models_key(grid): [words]})
     if away := sorted(slug for slug, model in found.items() if not model.is_active):
-        raise AgentGone(f"{', '.join(away)} cannot be asked. Choose other models.")
+        words = f"{_quoted(away)} cannot be asked. Choose other models."
+        raise AgentGone(words, fields={_models_key(grid): [words]})
     return found
+
+
+def _scenarios(grid: Grid, viewer: User) -> list[Scenario]:
+    """In the versions that the grid names, else the newest. Raises NotFound."""
+    found = []
+    for slug in dict.fromkeys(grid.scenarios):
+        version = grid.scenario_versions.get(slug)
+        try:
+            found.append(selectors.scenario_get(slug=slug, viewer=viewer, version=version))
+        except NotFound as error:
+            words = f"There is no scenario “{slug}”{f' in version {version}' if version is not None else ''}."
+            raise NotFound(words, fields={"scenarios": [words]}) from error
+    return found
+
+
+def _models_key(grid: Grid) -> str:
+    return "listed" if grid.pairs == "listed" else "models"
+
+
+def _quoted(slugs: Iterable[str]) -> str:
+    return ", ".join(f"“{slug}”" for slug in slugs)
+
+
+def _spoken(models: Iterable[int]) -> dict[int, dict[str, Any]]:
+    """Mean tokens and milliseconds of the turns of each model."""
+    said = Turn.objects.filter(model__in=models, status=Turn.Status.FINISHED).order_by().values("model")
+    means = said.annotate(tokens=Avg("output_tokens"), latency=Avg("latency_ms"))
+    return {row["model"]: dict(row) for row in means}
 
 
 def _rates(model: LanguageModel, spoken: Mapping[str, Any], grid: Grid) -> Rates:
@@ -189,4 +208,4 @@ def _places(models: Mapping[str, LanguageModel]) -> int:
     """How many turns can be written at once, by the endpoints' own limits."""
     endpoints = {one.endpoint for one in models.values() if one.endpoint}
     limits = [one.max_streams for one in endpoints]
-    return AT_ONCE if None in limits else min(AT_ONCE, sum(limit for limit in limits if limit))
+    return WRITTEN_AT_ONCE if None in limits else sum(limit for limit in limits if limit)

@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from common.api import FormatIsOurs
-from conversations import selectors
+from conversations import selectors, services
 from conversations.files.formats import FORMATS
 from conversations.files.importing import FILE_MAX_BYTES, conversations_import
 
@@ -47,6 +47,7 @@ class ExportView(APIView):
         asked.is_valid(raise_exception=True)
         name = asked.validated_data["format"]
         conversation = selectors.conversation_whole(conversation_id=conversation_id, viewer=cast(User, request.user))
+        services.conversation_named(conversation_id=conversation.pk)
         headers = {
             "Content-Disposition": f'attachment; filename="conversation-{conversation.id}.{name}"',
             "Cache-Control": "no-store",

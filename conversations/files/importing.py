@@ -2,20 +2,17 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from math import isfinite
 from typing import Any
 
 from django.db import models, transaction
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from accounts.models import User
 from common.refusals import is_refusal
-from common.text import text_problem
 from conversations.analysis_texts import result_read
 from conversations.errors import FileInvalid
+from conversations.files.fields import At, dollars, mapping, text_of, time_of, whole
 from conversations.files.shape import AGENTS, KEPT, MODERATOR
 from conversations.models import Agent, Analysis, Conversation, Scenario, Side, Turn
 from providers.adapters.base import ErrorKind, FinishReason
@@ -24,25 +21,12 @@ from providers.models import LanguageModel
 FILE_MAX_BYTES = 10 * 2**20
 CONVERSATIONS_MAX = 200
 MESSAGES_MAX = 2_000
-CONTENT_MAX_CHARACTERS = 1_000_000
 SHORT_MAX_CHARACTERS = 200
+TEMPERATURE_MAX = 100
 SPEAKER_KEYS = ("agent", "speaker", "role", "name")
 DIALOGUE_KEYS = ("messages", "turns", "dialogue", "conversation")
 NAMES = {**{name: side for side, name in AGENTS.items()}, "a": Side.A, "b": Side.B}
 WRITTEN = frozenset({"finished", "failed", "stopped", "interrupted"})
-
-
-@dataclass(frozen=True, slots=True)
-class _At:
-    """Where in the file something stands, for the sentence that says what is wrong with it."""
-
-    path: str
-
-    def wrong(self, what: str) -> FileInvalid:
-        return FileInvalid(f"{self.path}: {what} Nothing of the file was kept.")
-
-    def inner(self, name: str | int) -> "_At":
-        return _At(f"{self.path}[{name}]" if isinstance(name, int) else f"{self.path}.{name}")
 
 
 def conversations_import(*, owner: User, data: bytes) -> list[Conversation]:
@@ -58,7 +42,7 @@ def conversations_import(*, owner: User, data: bytes) -> list[Conversation]:
         return [_store(owner, value, at, slugs) for at, value in found]
 
 
-def _objects(data: bytes) -> list[tuple[_At, Any]]:
+def _objects(data: bytes) -> list[tuple[At, Any]]:
     if len(data) > FILE_MAX_BYTES:
         raise FileInvalid(f"The file is larger than {FILE_MAX_BYTES // 2**20} MB. Split it.")
     try:
@@ -66,22 +50,34 @@ def _objects(data: bytes) -> list[tuple[_At, Any]]:
     except UnicodeDecodeError as error:
         raise FileInvalid(f"The file is not UTF-8 text: byte {error.start + 1} is not. Save it as UTF-8.") from error
     try:
-        value = json.loads(text)
+        value = _json(text)
     except (ValueError, RecursionError) as error:
         return _lines(text, error)
     if isinstance(value, list) and value and all(isinstance(one, dict) and _messages_key(one) for one in value):
-        return [(_At(f"conversation {number}"), one) for number, one in enumerate(value, 1)]
-    return [(_At("the file"), {"messages": value} if isinstance(value, list) else value)]
+        return [(At(f"conversation {number}"), one) for number, one in enumerate(value, 1)]
+    return [(At("the file"), {"messages": value} if isinstance(value, list) else value)]
 
 
-def _lines(text: str, error: Exception) -> list[tuple[_At, Any]]:
+def _json(text: str) -> Any:
+    """Python takes and makes numbers that no JSON has, and that no database keeps. Raises ValueError."""
+
+    def number(written: str) -> float:
+        value = float(written)
+        if not isfinite(value):
+            raise ValueError(f"{written[:40]} is no number that can be kept")
+        return value
+
+    return json.loads(text, parse_constant=number, parse_float=number)
+
+
+def _lines(text: str, error: Exception) -> list[tuple[At, Any]]:
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(lines) < 2 or not lines[0][1].rstrip().endswith("}"):
         raise FileInvalid(f"This is no JSON: {error}") from error
     found = []
     for number, line in lines:
         try:
-            found.append((_At(f"line {number}"), json.loads(line)))
+            found.append((At(f"line {number}"), _json(line)))
         except (ValueError, RecursionError) as wrong:
             raise FileInvalid(f"line {number}: this is no JSON: {wrong}") from wrong
     return found
@@ -91,15 +87,15 @@ def _messages_key(value: Mapping[str, Any]) -> str:
     return next((key for key in DIALOGUE_KEYS if isinstance(value.get(key), list)), "")
 
 
-def _store(owner: User, value: Any, at: _At, slugs: Mapping[str, int]) -> Conversation:
+def _store(owner: User, value: Any, at: At, slugs: Mapping[str, int]) -> Conversation:
     if not isinstance(value, dict) or not (key := _messages_key(value)):
         raise at.wrong("a conversation is an object with a list “messages”.")
     messages = value[key]
     if not 1 <= len(messages) <= MESSAGES_MAX:
         raise at.wrong(f"it has {len(messages)} messages; 1 to {MESSAGES_MAX} are taken.")
     rows, names = _turns(messages, at.inner(key))
-    metadata = _mapping(value.get("metadata"), at.inner("metadata"))
-    agents = _mapping(value.get("agents"), at.inner("agents"))
+    metadata = mapping(value.get("metadata"), at.inner("metadata"))
+    agents = mapping(value.get("agents"), at.inner("agents"))
     numbered = [row for row in rows if row["number"] is not None]
     if not numbered:
         raise at.wrong("no agent says anything in it.")
@@ -108,16 +104,16 @@ def _store(owner: User, value: Any, at: _At, slugs: Mapping[str, int]) -> Conver
     conversation = Conversation.objects.create(
         owner=owner,
         scenario=_scenario(owner, metadata.get("scenario")),
-        seed_prompt=_text(metadata.get("seed_prompt"), inside.inner("seed_prompt")),
-        category=_text(metadata.get("category") or value.get("category") or "imported", inside.inner("category"), 60),
+        seed_prompt=text_of(metadata.get("seed_prompt"), inside.inner("seed_prompt")),
+        category=text_of(metadata.get("category") or value.get("category") or "imported", inside.inner("category"), 60),
         first_side=first if first in Side.values else numbered[0]["speaker"],
-        max_turns=max(_number(metadata.get("max_turns"), inside.inner("max_turns")) or 0, len(numbered)),
-        seed=_number(metadata.get("seed"), inside.inner("seed"), below=2**63),
+        max_turns=max(whole(metadata.get("max_turns"), inside.inner("max_turns")) or 0, len(numbered)),
+        seed=whole(metadata.get("seed"), inside.inner("seed"), below=2**63),
         state=Conversation.State.ENDED,
         reason=Conversation.Reason.IMPORTED,
     )
     for side in Side:
-        given = _mapping(agents.get(AGENTS[side]), at.inner("agents").inner(AGENTS[side]))
+        given = mapping(agents.get(AGENTS[side]), at.inner("agents").inner(AGENTS[side]))
         _agent(conversation, side, given, names[side], at.inner("agents").inner(AGENTS[side]), slugs)
     models = {agent.side: agent.model_id for agent in conversation.agents.all()}
     Turn.objects.bulk_create(
@@ -127,7 +123,7 @@ def _store(owner: User, value: Any, at: _At, slugs: Mapping[str, int]) -> Conver
     return conversation
 
 
-def _turns(messages: list[Any], at: _At) -> tuple[list[dict[str, Any]], dict[Side, str]]:
+def _turns(messages: list[Any], at: At) -> tuple[list[dict[str, Any]], dict[Side, str]]:
     """The columns of each turn, and by which name each agent went."""
     names: dict[Side, str] = {}
     rows: list[dict[str, Any]] = []
@@ -140,7 +136,9 @@ def _turns(messages: list[Any], at: _At) -> tuple[list[dict[str, Any]], dict[Sid
             raise here.wrong(f"who speaks is missing: one of {', '.join(SPEAKER_KEYS)}.")
         if "content" not in message:
             raise here.wrong("“content” is missing.")
-        content = _text(message["content"], here.inner("content"))
+        if message["content"] is None:
+            raise here.inner("content").wrong("this must be text.")
+        content = text_of(message["content"], here.inner("content"))
         speaker = _speaker(message[key], names, here.inner(key))
         number = None if speaker == Turn.Speaker.MODERATOR else sum(row["number"] is not None for row in rows) + 1
         row = {"position": index + 1, "number": number, "speaker": speaker, "text": content, "status": "finished"}
@@ -148,13 +146,13 @@ def _turns(messages: list[Any], at: _At) -> tuple[list[dict[str, Any]], dict[Sid
     return rows, {side: names.get(side, "") for side in Side}
 
 
-def _speaker(name: str, names: dict[Side, str], at: _At) -> str:
+def _speaker(name: str, names: dict[Side, str], at: At) -> str:
     """The side by our own words for it, else by who spoke first and who second."""
     if name == MODERATOR:
         return Turn.Speaker.MODERATOR.value
     if name in ("system", "tool", "developer"):
         raise at.wrong(f"“{name}” is nobody who speaks: there are two agents and a moderator.")
-    _text(name, at, SHORT_MAX_CHARACTERS)
+    text_of(name, at, SHORT_MAX_CHARACTERS)
     if side := NAMES.get(name.lower()):
         names.setdefault(side, "")
         return side.value
@@ -166,12 +164,12 @@ def _speaker(name: str, names: dict[Side, str], at: _At) -> str:
     return free.value
 
 
-def _kept(message: Mapping[str, Any], content: str, at: _At) -> dict[str, Any]:
+def _kept(message: Mapping[str, Any], content: str, at: At) -> dict[str, Any]:
     """What our own files say of a turn; dialogues of others say nothing, and are looked at for refusals."""
     status = message.get("status", "finished")
     if status not in WRITTEN:
         raise at.wrong(f"status “{status}” is not one of {', '.join(sorted(WRITTEN))}.")
-    kept: dict[str, Any] = {"status": status, "reasoning": _text(message.get("reasoning"), at.inner("reasoning"))}
+    kept: dict[str, Any] = {"status": status, "reasoning": text_of(message.get("reasoning"), at.inner("reasoning"))}
     for name in KEPT[1:]:
         value, here = message.get(name), at.inner(name)
         match name:
@@ -181,58 +179,59 @@ def _kept(message: Mapping[str, Any], content: str, at: _At) -> dict[str, Any]:
                     raise here.wrong(f"“{value}” is not known; it is one of {', '.join(known)}.")
                 kept[name] = value or ""
             case "sampling":
-                _text(json.dumps(value, ensure_ascii=False), here)
-                kept[name] = _mapping(value, here)
+                text_of(json.dumps(value, ensure_ascii=False), here)
+                kept[name] = mapping(value, here)
             case "is_refusal":
                 kept[name] = bool(value) if value is not None else is_refusal(content)
             case "upstream_model" | "messages_hash" | "code_version":
                 limit = Turn._meta.get_field(name).max_length  # type: ignore[union-attr]
-                kept[name] = _text(value, here, limit or SHORT_MAX_CHARACTERS)
+                kept[name] = text_of(value, here, limit or SHORT_MAX_CHARACTERS)
             case _:
-                kept[name] = _number(value, here)
+                kept[name] = whole(value, here)
     cost = message.get("cost")
-    kept["cost"] = None if cost is None else _cost(cost, at.inner("cost"))
-    return kept | {name: _time(message.get(name), at.inner(name)) for name in ("started_at", "finished_at")}
+    kept["cost"] = None if cost is None else dollars(cost, at.inner("cost"))
+    return kept | {name: time_of(message.get(name), at.inner(name)) for name in ("started_at", "finished_at")}
 
 
 def _agent(
-    conversation: Conversation, side: Side, given: Mapping[str, Any], name: str, at: _At, slugs: Mapping[str, int]
+    conversation: Conversation, side: Side, given: Mapping[str, Any], name: str, at: At, slugs: Mapping[str, int]
 ) -> None:
-    slug = _text(given.get("model") or name or "unknown", at.inner("model"), SHORT_MAX_CHARACTERS)
+    slug = text_of(given.get("model") or name or "unknown", at.inner("model"), SHORT_MAX_CHARACTERS)
     temperature = given.get("temperature")
-    if temperature is not None and (isinstance(temperature, bool) or not isinstance(temperature, int | float)):
-        raise at.inner("temperature").wrong("a temperature is a number.")
+    is_number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
+    if temperature is not None and not (is_number and 0 <= temperature <= TEMPERATURE_MAX):
+        raise at.inner("temperature").wrong(f"a temperature is a number from 0 to {TEMPERATURE_MAX}.")
     Agent.objects.create(
         conversation=conversation,
         side=side,
         model_id=slugs.get(slug),
         model_slug=slug,
-        name=_text(given.get("name") or (name if name != slug else ""), at.inner("name"), 60),
-        persona=_text(given.get("persona"), at.inner("persona")),
-        system_prompt=_text(given.get("system"), at.inner("system")),
+        name=text_of(given.get("name") or (name if name != slug else ""), at.inner("name"), 60),
+        persona=text_of(given.get("persona"), at.inner("persona")),
+        system_prompt=text_of(given.get("system"), at.inner("system")),
         temperature=temperature,
-        max_tokens=_number(given.get("max_tokens"), at.inner("max_tokens")),
+        max_tokens=whole(given.get("max_tokens"), at.inner("max_tokens")),
     )
 
 
 def _analyses(
-    conversation: Conversation, value: Mapping[str, Any], at: _At, slugs: Mapping[str, int], turns: int
+    conversation: Conversation, value: Mapping[str, Any], at: At, slugs: Mapping[str, int], turns: int
 ) -> None:
     given = value.get("analyses") or ([value["analysis"]] if value.get("analysis") else [])
     if not isinstance(given, list):
         raise at.inner("analyses").wrong("analyses are a list.")
     for index, one in enumerate(given):
         here = at.inner("analyses").inner(index)
-        read = _mapping(one, here)
-        text = _text(read.get("text") or json.dumps(read.get("result") or read), here.inner("text"))
-        slug = _text(read.get("model") or "unknown", here.inner("model"), SHORT_MAX_CHARACTERS)
+        read = mapping(one, here)
+        text = text_of(read.get("text") or json.dumps(read.get("result") or read), here.inner("text"))
+        slug = text_of(read.get("model") or "unknown", here.inner("model"), SHORT_MAX_CHARACTERS)
         Analysis.objects.create(
             conversation=conversation,
             model_id=slugs.get(slug),
             model_slug=slug,
-            prompt_version=_text(read.get("prompt_version"), here.inner("prompt_version"), 20),
-            rubric=_text(read.get("rubric"), here.inner("rubric")),
-            turns=_number(read.get("turns_read"), here.inner("turns_read")) or turns,
+            prompt_version=text_of(read.get("prompt_version"), here.inner("prompt_version"), 20),
+            rubric=text_of(read.get("rubric"), here.inner("rubric")),
+            turns=whole(read.get("turns_read"), here.inner("turns_read")) or turns,
             status=str(read.get("status")) if read.get("status") in WRITTEN else "finished",
             text=text,
             result=result_read(text),
@@ -246,51 +245,3 @@ def _scenario(owner: User, given: Any) -> Scenario | None:
         return None
     visible = models.Q(owner=None) | models.Q(owner=owner)
     return Scenario.objects.filter(visible, slug=str(given.get("slug")), version=given["version"]).first()
-
-
-def _mapping(value: Any, at: _At) -> Mapping[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise at.wrong("this must be an object.")
-    return value
-
-
-def _text(value: Any, at: _At, limit: int = CONTENT_MAX_CHARACTERS) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise at.wrong("this must be text.")
-    if problem := text_problem(value, limit=limit, what="text"):
-        raise at.wrong(problem)
-    return value
-
-
-def _number(value: Any, at: _At, *, below: int = 2**31) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < below:
-        raise at.wrong("this must be a whole number, not below 0.")
-    return value
-
-
-def _cost(value: Any, at: _At) -> Decimal:
-    try:
-        cost = Decimal(str(value))
-    except InvalidOperation:
-        raise at.wrong("a cost is a number.") from None
-    if not 0 <= cost < 10_000:
-        raise at.wrong("a cost is from 0 to 10,000 US dollars.")
-    return cost
-
-
-def _time(value: Any, at: _At) -> datetime | None:
-    if value is None:
-        return None
-    try:
-        time = parse_datetime(value) if isinstance(value, str) else None
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None:
-        raise at.wrong("a time is written as 2026-01-31T12:00:00+00:00.")
-    return time

@@ -33,9 +33,9 @@ def read(person: Person, conversation: JSON) -> JSON:
     return now
 
 
-def until_still(person: Person, conversation: JSON) -> JSON:
+def until_still(person: Person, conversation: JSON, *, seconds: float = DONE_WITHIN_SECONDS) -> JSON:
     """The conversation as soon as nobody speaks any more, and no model reads it."""
-    until = time.monotonic() + DONE_WITHIN_SECONDS
+    until = time.monotonic() + seconds
     while time.monotonic() < until:
         now = read(person, conversation)
         live = [row for row in now["turns"] + now["analyses"] if row["status"] in ("waiting", "streaming")]

@@ -18,9 +18,12 @@ def conversation(
     """A conversation in which the agents have said `lines` by turns, and that stands still."""
     owner = owner or factories.user()
     agents = {side: services.AgentSpec(model=factories.language_model().slug, temperature=0.5) for side in Side}
-    row = services.conversation_create(
-        owner=owner, agents=fields.pop("agents", agents), seed_prompt=fields.pop("seed_prompt", "Talk."), rules=rules
+    wanted = services.NewConversation(
+        agents=fields.pop("agents", agents),
+        seed_prompt=fields.pop("seed_prompt", "Talk."),
+        rules=rules or services.Rules(),
     )
+    row = services.conversation_create(owner=owner, wanted=wanted)
     models = {agent.side: agent.model for agent in row.agents.all()}
     for number, text in enumerate(lines, 1):
         side = Side.A if number % 2 else Side.B

@@ -1,14 +1,20 @@
 """A model reads a conversation: asked with a schema where that can be, and kept side by side."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conversations import selectors
 from conversations.analysis_texts import PROPERTIES, result_markdown, result_read, transcript
+from tests import factories
 from tests.conversations.live import act, start, until_still
+from tests.conversations.rows import conversation
 from tests.fakes.scripts import READING
 from tests.fakes.upstream import Upstream
 from tests.live import Person
@@ -39,6 +45,56 @@ def test_two_readings_stand_side_by_side_and_the_schema_is_given_up_where_it_mus
     assert "[turn 2, agent B (Axolotl other)]" in question
     assert question.endswith("Who was kinder?")
     assert "response_format" not in upstream.asked("no-schema")[-1].sampling
+
+
+@pytest.mark.xdist_group("server")
+def test_an_analysis_that_failed_is_had_once_more_in_its_place(person: Person, upstream: Upstream) -> None:
+    made = start(person, "steady", "other", max_turns=1)
+    act(person, made, "turn", expect=201)
+    act(person, made, "analysis", {"model": "axolotl-broken-500", "rubric": "Who was kinder?"}, expect=201)
+    (failed,) = until_still(person, made)["analyses"]
+    assert failed["status"] == "failed"
+    before = len(upstream.asked("broken-500"))
+    again = f"analysis/{failed['id']}/retry"
+    assert act(person, made, again, expect=201)["analyses"][0]["id"] == failed["id"]
+    (still,) = until_still(person, made)["analyses"]
+    assert (still["status"], still["rubric"]) == ("failed", "Who was kinder?")
+    assert len(upstream.asked("broken-500")) > before
+    act(person, made, f"analysis/{made['id']}/retry", expect=404)
+    act(person, made, "analysis", {"model": "axolotl-reader"}, expect=201)
+    good = next(one for one in until_still(person, made)["analyses"] if one["result"])
+    refused = act(person, made, f"analysis/{good['id']}/retry", expect=409)
+    assert refused["error"]["code"] == "nothing_to_retry"
+
+
+@pytest.mark.django_db
+def test_the_dearest_model_reads_until_one_is_rated_best() -> None:
+    cheap, dear = (factories.language_model(slug, output_price=price) for slug, price in (("cheap", 1), ("dear", 9)))
+    assert selectors.analyst_default() == dear
+    with patch.object(selectors, "ratings_now", lambda ids: {cheap.pk: SimpleNamespace(rating=1200.0)}):
+        assert selectors.analyst_default() == cheap
+    dear.status = "retired"
+    dear.save()
+    assert selectors.analyst_default() == cheap
+
+
+@pytest.mark.django_db
+def test_analyses_are_read_side_by_side_part_by_part(client: Client) -> None:
+    made = conversation()
+    for slug, summary in (("one", "They greet."), ("other", "<b>Nothing</b> happens.")):
+        result = result_read(json.dumps({"summary": summary, "led": "a", "moments": [{"turn": 2, "what": slug}]}))
+        made.analyses.create(
+            model_slug=slug, prompt_version="1", rubric="Who?", turns=2, result=result, status="finished"
+        )
+    client.force_login(made.owner)
+    shown = client.get(f"/conversations/{made.pk}/analyses/")
+    parts = dict(shown.context["parts"])
+    assert parts["Summary"] == [["They greet."], ["<b>Nothing</b> happens."]]
+    assert parts["Notable moments"] == [["Turn 2: one"], ["Turn 2: other"]]
+    assert "Conflict" not in parts
+    assert "&lt;b&gt;Nothing" in shown.content.decode()
+    client.force_login(factories.user())
+    assert client.get(f"/conversations/{made.pk}/analyses/").status_code == 404
 
 
 @pytest.mark.xdist_group("server")

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django import DjangoAssertNumQueries
 
 from accounts import jobs
 from common.errors import NotFound
@@ -21,10 +24,12 @@ from conversations.errors import ExperimentInvalid, StillSpeaking
 from conversations.experiments import services
 from conversations.experiments.plan import Grid, Rates, cells, estimate, grid_read, pairs_of, size_of
 from conversations.files.log import SEED_COLUMNS
+from conversations.models import Agent, Scenario
 from conversations.services import scenario_edit, scenarios_seed
+from providers.models import LanguageModel
 from tests import factories
 from tests.fakes.upstream import Upstream
-from tests.live import Person
+from tests.live import Person, Window
 from tests.server import ROOT, Server
 
 YAML = """
@@ -131,7 +136,7 @@ def test_a_yaml_file_is_played_to_a_log_that_opens_as_documented(server: Server,
     ]  # fmt: skip
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert size_of(grid_read(manifest["grid"])) == 8
-    assert manifest["scenario_versions"] == {"night-bus": 1, "fractions": 1}
+    assert manifest["grid"]["scenario_versions"] == {"night-bus": 1, "fractions": 1}
 
 
 @pytest.mark.xdist_group("server")
@@ -145,7 +150,7 @@ def test_a_worker_that_is_killed_loses_a_turn_at_most_and_repeats_none(
     path = _file(tmp_path, one="thinker", other="slow-markdown", iterations=1, turns=4, pairs="unordered", name="k")
     command = [sys.executable, "manage.py", "experiment_run", str(path)]
     worker = subprocess.Popen(command, cwd=ROOT, env=server.environment, stdout=subprocess.PIPE, text=True)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while asked() < before + 4:
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -216,3 +221,74 @@ def test_a_scenario_that_is_edited_leaves_an_experiment_its_version() -> None:
     assert conversation.seed_prompt != "Changed."
     services.conversations_make(experiment=made)
     assert made.conversations.count() == 1
+
+
+@pytest.mark.django_db
+def test_what_is_missing_of_a_plan_is_made_though_a_model_has_gone() -> None:
+    scenarios_seed()
+    owner = factories.user()
+    for slug in ("stays", "retires", "leaves"):
+        factories.language_model(slug)
+    grid = {"name": "g", "models": ["stays", "retires", "leaves"], "scenarios": ["fractions"], "pairs": "unordered"}
+    made = services.experiment_create(owner=owner, given=grid)
+    services.conversations_make(experiment=made)
+    made.conversations.exclude(cell=5).delete()
+    LanguageModel.objects.filter(slug="retires").update(status=LanguageModel.Status.RETIRED)
+    LanguageModel.objects.get(slug="leaves").delete()
+    assert services.conversations_make(experiment=made) == 6
+    agents = Agent.objects.filter(conversation__experiment=made, model=None)
+    assert set(agents.values_list("model_slug", flat=True)) == {"leaves"}
+    assert all(conversation.seed_prompt for conversation in made.conversations.all())
+
+
+@pytest.mark.django_db
+def test_what_cannot_be_gone_on_with_is_said_in_words() -> None:
+    scenarios_seed()
+    factories.language_model("one")
+    given = {"name": "s", "models": ["one"], "scenarios": ["fractions"]}
+    made = services.experiment_create(owner=factories.user(), given=given)
+    for id_ in ("nonsense", "00000000-0000-0000-0000-000000000000"):
+        with pytest.raises(CommandError, match="no such experiment"):
+            call_command("experiment_run", resume=id_)
+    Scenario.objects.filter(slug="fractions").delete()
+    with pytest.raises(CommandError, match="no scenario “fractions” in the version"):
+        call_command("experiment_run", resume=str(made.pk), stdout=io.StringIO())
+
+
+@pytest.mark.django_db
+def test_a_hundred_conversations_are_made_in_few_queries(
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    scenarios_seed()
+    factories.language_model("one")
+    given = {"name": "m", "models": ["one"], "scenarios": ["fractions"], "iterations": 100}
+    made = services.experiment_create(owner=factories.user(), given=given)
+    with django_assert_max_num_queries(16):  # SQLite takes the rows in several groups
+        assert services.conversations_make(experiment=made) == 100
+
+
+@pytest.mark.xdist_group("server")
+def test_a_turn_is_seen_while_a_worker_writes_it(server: Server, tmp_path: Path) -> None:
+    boss = Person(server, server.accounts[0])
+    path = _file(tmp_path, one="slow", other="slow-markdown", iterations=1, turns=1, pairs="unordered", name="w")
+    command = [sys.executable, "manage.py", "experiment_run", str(path)]
+    worker = subprocess.Popen(command, cwd=ROOT, env=server.environment, stdout=subprocess.PIPE, text=True)
+    assert worker.stdout is not None
+    id_ = next(line for line in worker.stdout if line.startswith("Experiment")).split()[1]
+    spots: list[str] = []
+    until = time.monotonic() + 120
+    while not spots:
+        assert time.monotonic() < until
+        page = boss.page(f"/conversations/experiments/{id_}/")
+        spots = re.findall(r'class="spot running" id="spot-([0-9a-f-]+)"', page)
+    seen: list[str] = []  # with Redis by pieces, without it by looks at what the worker stores for those who look on
+    with Window(boss, spots[0], "conversations") as window:
+        while not seen or seen[-1] != "finished":
+            frame = window.next()
+            turns = [frame["turn"]] if "turn" in frame else frame.get("conversation", {}).get("turns", [])
+            seen += [f"{turn['status']} {len(turn['text'])}" for turn in turns if turn["status"] == "streaming"]
+            seen += ["piece"] * (frame["type"] in ("delta", "block"))
+            ended = frame["type"] == "finished" or any(turn["status"] == "finished" for turn in turns)
+            seen += ["finished"] * ended
+    assert len(set(seen)) >= 3 or seen.count("piece") >= 3
+    assert worker.wait(60) == 0

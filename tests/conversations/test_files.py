@@ -118,6 +118,12 @@ def _own(**message: Any) -> bytes:
         (_own(finish_reason="bored"), "finish_reason"), (_own(sampling=[1]), "sampling"),
         (b'[{"agent": "moderator", "content": "x"}]', "no agent"),
         (b'{"messages": [{"speaker": "a", "content": "x"}]}\n{"messages": 3}', "line 2"),
+        (_own(cost="NaN"), "cost"), (b'[{"speaker": "a", "content": "x", "cost": NaN}]', "no JSON"),
+        (_own(sampling={"temperature": 0}).replace(b": 0}", b": 1e999}"), "no number that can be kept"),
+        (b'{"agents": {"agent_a": {"temperature": 1e300}}, "messages": [{"role": "a", "content": "x"}]}', "from 0 to"),
+        (b'[{"role": "tool", "content": "x"}]', "tool"), (b'[{"speaker": "a", "content": null}]', "must be text"),
+        (b'[{"speaker": "a", "Content": "x"}]', "“content” is missing"),
+        (b'{"speaker": "a", "content": "x"}', "list “messages”"),
         (b'{"agents": 3, "messages": [{"speaker": "a", "content": "x"}]}', "agents"), (b"[" * 100_000, "no JSON"),
     ],
 )  # fmt: skip
@@ -137,6 +143,53 @@ def test_dialogues_of_speaker_and_content_come_in(shared_data: Path) -> None:
     for row, line in zip(made, lines, strict=True):
         assert list(row.turns.values_list("text", flat=True)) == [turn["content"] for turn in line["turns"]]
         assert row.category == line.get("category", "imported")
+
+
+def _bytes_of_messages(file: str) -> str:
+    """The messages as they are written in the file, character by character."""
+    return file[file.index('  "messages": [') : file.index('  "analysis":')]
+
+
+@pytest.mark.django_db
+def test_saved_downloaded_and_uploaded_messages_are_the_same_byte_for_byte(api_client: Any) -> None:
+    """Through the API, twice around, with every column of a turn set."""
+    row = rows.conversation(lines=[HOSTILE, "東京はどうですか。", "ἀλήθεια\n\n- שלום", "🦊"])
+    services.conversation_inject(conversation_id=row.id, owner=row.owner, text="Fassen Sie sich kurz.")
+    Turn.objects.filter(conversation=row, position=3).update(
+        reasoning="Let me think.\r\n", reasoning_tokens=3, is_refusal=True, upstream_model="m-2026", status="stopped",
+        finish_reason="length", sampling={"temperature": 0.1, "seed": 2**53}, cost="0.12345678",
+    )  # fmt: skip
+    caller = api_client(row.owner, ("read", "run", "export"))
+    files, id_ = [], str(row.pk)
+    for _ in range(3):
+        given = caller.get(f"/api/v1/conversations/{id_}/export/?format=json")
+        files.append(given.content)
+        sent = {"file": io.BytesIO(given.content)}
+        (id_,) = caller.post("/api/v1/conversations/import/", sent, format="multipart").json()["conversations"]
+    assert len({_bytes_of_messages(file.decode()) for file in files}) == 1
+    assert "東京はどうですか。" in files[2].decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("messages", "speakers", "names"),
+    [
+        ([("user", "Hallo."), ("assistant", "Guten Tag.")], "ab", ["user", "assistant"]),
+        ([("艾米", "你好。"), ("老王", "你好。"), ("艾米", "再见。")], "aba", ["艾米", "老王"]),
+        ([("Зоя", "Привет."), ("moderator", "Короче."), ("أمل", "مرحبا")], "amb", ["Зоя", "أمل"]),
+        ([("agent_b", "I begin."), ("agent_a", "Then I.")], "ba", ["unknown", "unknown"]),
+        ([("B", "I begin."), ("A", "Then I."), ("b", "And I.")], "bab", ["unknown", "unknown"]),
+        ([("only me", "A monologue."), ("only me", "Still I.")], "aa", ["only me", "unknown"]),
+    ],
+)
+def test_dialogues_of_any_speakers_and_languages_come_in(
+    messages: list[tuple[str, str]], speakers: str, names: list[str]
+) -> None:
+    data = json.dumps([{"speaker": who, "content": said} for who, said in messages], ensure_ascii=False).encode()
+    (made,) = conversations_import(owner=factories.user(), data=data)
+    assert list(made.turns.values_list("text", flat=True)) == [said for _, said in messages]
+    assert "".join(made.turns.values_list("speaker", flat=True)) == speakers
+    assert list(made.agents.values_list("model_slug", flat=True)) == names
 
 
 @pytest.mark.django_db

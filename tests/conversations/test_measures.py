@@ -79,7 +79,7 @@ def test_only_a_nearly_equal_line_is_a_repetition() -> None:
 
 
 def test_both_must_say_goodbye() -> None:
-    rules = Rules(max_turns=9, on_goodbye=True)
+    rules = Rules(max_turns=9, stops_on_goodbye=True)
     assert stop_reason(["Goodbye!", "Not yet."], rules, tokens=0, cost=0) is None  # type: ignore[arg-type]
     assert stop_reason(["Goodbye!", "Bye!"], rules, tokens=0, cost=0) == "goodbye"  # type: ignore[arg-type]
 

@@ -32,7 +32,7 @@ def test_an_edit_is_a_version_and_what_was_played_keeps_its_own() -> None:
     person = factories.user()
     made = services.scenario_create(owner=person, values={"name": "Tea", "opening": "Hello {other}, I am {name}."})
     agents = {side: services.AgentSpec(model=factories.language_model().slug, name=f"N{side}") for side in Side}
-    played = services.conversation_create(owner=person, agents=agents, scenario=made)
+    played = services.conversation_create(owner=person, wanted=services.NewConversation(agents=agents, scenario=made))
     assert played.seed_prompt == "Hello Nb, I am Na."
     after = services.scenario_edit(slug="tea", editor=person, values={"opening": "Good day."})
     assert (after.version, after.name) == (2, "Tea")

@@ -1,0 +1,1 @@
+"""People compare finished conversations that differ in one model, without knowing which."""
