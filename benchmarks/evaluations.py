@@ -2,7 +2,8 @@
 
 Eighty questions of two turns, four models, one judge, on an upstream that serves 32 at once and takes half a second for
 each. Its answers hold no verdict, so that each judgment takes two requests. The ideal is requests * seconds / places.
-Leaves nothing behind.
+Then how long results take to read, and many judgments to import (`benchmarks.evaluations_reading`, which can be run
+alone). Leaves nothing behind.
 """
 
 import os
@@ -34,6 +35,7 @@ def main() -> None:
             _measure(int(upstream.stdout.readline()))
         finally:
             upstream.kill()
+    subprocess.run([sys.executable, "-m", "benchmarks.evaluations_reading"], check=True)
 
 
 def _measure(port: int) -> None:

@@ -2,34 +2,42 @@
 
     from evaluations.api import run_evaluation
     results = await run_evaluation(models=["smollm2-135m"], judges=["smollm2-135m"], max_questions=2)
-    results.scores            # a list of dicts, one a score: `pandas.DataFrame(results.scores)`
+    results.frame()           # a pandas data frame: one row a model
+    results.frame("scores")   # one row a score; "games" and "answers" are there, too
     results.document          # what results.json holds
     await results.asave("results")
 
-Django must be set up first (`manage.py shell` and `django.setup()` do it).
+Django must be set up first (`manage.py shell` and `django.setup()` do it). Without pandas the same rows are there as
+lists of dicts: `results.models`, `results.scores`, `results.games`, `results.answers`.
 """
 
 import json
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from asgiref.sync import sync_to_async
 from django.db.models import Q
 
 from accounts.models import User
 from common.charts.figure import WIDE, Figure, svg_file
+from common.charts.png import png
+from evaluations.battle_agreement import battle_agreement
 from evaluations.engine import Counts
 from evaluations.errors import EvaluationInvalid
 from evaluations.figures import figures_of
+from evaluations.html_report import as_html
 from evaluations.models import QuestionSet, Run
 from evaluations.questions import OWN_SET
 from evaluations.reports import as_csv, as_markdown
 from evaluations.results import results
 from evaluations.selectors import games_of, scores_of
-from evaluations.services import run_create, run_do, run_export
+from evaluations.services import battles_judge, run_create, run_do, run_export
 from providers.models import LanguageModel
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,18 @@ class Results:
     @cached_property
     def document(self) -> dict[str, Any]:
         return results(self.run)
+
+    @cached_property
+    def models(self) -> list[dict[str, Any]]:
+        """One row a model: its rank, means, turns, categories, and how it answered."""
+        return [
+            {"model": row["model_name"], "rank": row["rank"]}
+            | row["overall_score"]
+            | {f"turn_{turn}": mean["mean"] for turn, mean in row["turn_scores"].items()}
+            | {name: mean["mean"] for name, mean in row["category_breakdown"].items()}
+            | row["generation"]
+            for row in self.document["model_results"]
+        ]
 
     @cached_property
     def scores(self) -> list[dict[str, Any]]:
@@ -55,23 +75,54 @@ class Results:
         return [{name: getattr(game, name) for name in names} for game in games_of(self.run)]
 
     @cached_property
+    def answers(self) -> list[dict[str, Any]]:
+        """One row an answer: model, question, category, choice, turn, text, status, seconds, tokens, cost."""
+        rows = self.run.answers.order_by("model__name", "question__number", "choice", "turn")
+        names = ("model__name", "question__number", "question__category", "choice", "turn", "text", "status")
+        figures = ("latency_ms", "input_tokens", "output_tokens", "cost")
+        return [
+            dict(zip(("model", "question", "category", *names[3:]), row[: len(names)], strict=True))
+            | {
+                "seconds": None if row[-4] is None else row[-4] / 1000,
+                "input_tokens": row[-3],
+                "output_tokens": row[-2],
+                "cost": None if row[-1] is None else float(row[-1]),
+            }
+            for row in rows.values_list(*names, *figures)
+        ]
+
+    def frame(self, of: Literal["models", "scores", "games", "answers"] = "models") -> "pandas.DataFrame":
+        """Those rows as a data frame. Raises EvaluationInvalid where pandas is not installed."""
+        if of not in ("models", "scores", "games", "answers"):
+            raise EvaluationInvalid("A data frame is of models, scores, games or answers.")
+        try:
+            import pandas
+        except ImportError:
+            raise EvaluationInvalid("Data frames need pandas: `pip install pandas`.") from None
+        return pandas.DataFrame(getattr(self, of))
+
+    @cached_property
     def figures(self) -> dict[str, Figure]:
         return figures_of(scores_of(self.run))
 
     def save(self, folder: Path | str) -> list[Path]:
-        """Write results.json, scores.csv, summary.md, the charts as SVG, and FastChat's files; return them."""
+        """Write report.html, results.json, scores.csv, summary.md, the charts as SVG and PNG, and FastChat's files;
+        return them. What is there under the same names is written anew."""
         folder = Path(folder)
         (folder / "charts").mkdir(parents=True, exist_ok=True)
         texts = {
             "results.json": json.dumps(self.document, indent=2, ensure_ascii=False) + "\n",
             "scores.csv": "".join(as_csv(self.document)),
             "summary.md": as_markdown(self.document),
+            "report.html": as_html(self.run, self.document, self.figures, scores_of(self.run)),
         }
+        files = {name: text.encode() for name, text in texts.items()}
         for name, figure in self.figures.items():
-            texts[f"charts/{name}.svg"] = svg_file(figure, figure.widths[-1] if len(figure.widths) == 1 else WIDE)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        return [*(folder / name for name in texts), *run_export(run=self.run, folder=folder / "fastchat")]
+            drawn = svg_file(figure, figure.widths[-1] if len(figure.widths) == 1 else WIDE)
+            files |= {f"charts/{name}.svg": drawn.encode(), f"charts/{name}.png": png(drawn)}
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        return [*(folder / name for name in files), *run_export(run=self.run, folder=folder / "fastchat")]
 
     async def asave(self, folder: Path | str) -> list[Path]:
         """The same from an event loop."""
@@ -116,7 +167,7 @@ def _evaluate(
     run.refresh_from_db()
     found = Results(run)
     # Read here and now: in a notebook's event loop Django would refuse to ask the database.
-    _ = found.document, found.scores, found.games, found.figures
+    _ = found.document, found.models, found.scores, found.games, found.answers, found.figures
     return found
 
 
@@ -154,3 +205,14 @@ def free_name() -> str:
     while Run.objects.filter(name=f"run-{number}").exists():
         number += 1
     return f"run-{number}"
+
+
+async def judge_battles(*, judge: str, limit: int | None = None) -> dict[str, dict[str, Any]]:
+    """Have a judge judge the battles that people voted on and share, and say how far judges agree with people, as
+    `evaluations.battle_agreement.battle_agreement` describes it. Raises TourneyError."""
+
+    def judged() -> dict[str, dict[str, Any]]:
+        battles_judge(owner=owner(), judge=model(judge), limit=limit)
+        return battle_agreement()
+
+    return await sync_to_async(judged, thread_sensitive=False)()

@@ -6,4 +6,6 @@ class EvaluationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from evaluations import work  # noqa: F401 # registers its kind of job; the registry must be full first
+        # Registers its kinds of jobs; the registry must be full first.
+        from evaluations import work  # noqa: F401
+        from evaluations.talks import running  # noqa: F401

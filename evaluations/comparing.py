@@ -6,6 +6,7 @@ from collections import defaultdict
 from django.utils import timezone
 
 from evaluations.models import Judgment, Run
+from evaluations.selectors import judgments_under
 from evaluations.verdicts import State
 from leaderboard.models import Board, Comparison
 from leaderboard.services import NewComparison, comparisons_record
@@ -16,7 +17,7 @@ TIE = Comparison.Outcome.TIE.value
 def run_compare(*, run: Run) -> int:
     """Push what the run's judges said of pairs; return how many. A second time changes nothing."""
     both: dict[tuple[object, ...], dict[int, Judgment]] = defaultdict(dict)
-    rows = run.judgments.filter(state=State.OK, model_b__isnull=False).select_related("question", "judge")
+    rows = judgments_under(run).filter(state=State.OK, model_b__isnull=False).select_related("question", "judge")
     for row in rows.defer("text", "reasoning", "user_prompt"):
         key = (row.question_id, row.judge_id, row.model_a_id, row.model_b_id, row.choice, row.turn, row.repeat)
         both[key][row.game] = row
@@ -28,6 +29,7 @@ def run_compare(*, run: Run) -> int:
 
 def _comparison(first: Judgment, second: Judgment) -> NewComparison:
     assert first.model_b_id is not None
+    assert first.judge is not None
     return NewComparison(
         model_a_id=first.model_a_id,
         model_b_id=first.model_b_id,

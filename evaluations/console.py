@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from evaluations.models import Run
+from evaluations.reports import scorer_rows
+from evaluations.scored import peaks_of, scorers_of
 from evaluations.scoring import Mean, games_table, orders, scores_table
-from evaluations.selectors import games_of, scores_of, states_of
+from evaluations.selectors import figures_of, games_of, scores_of, states_of
 from evaluations.verdicts import State
 
 
@@ -53,6 +55,25 @@ def summary(run: Run) -> str:
             f"{both.games} games: {both.consistent} the same in both orders, {both.flipped} flipped, "
             f"{both.half_ties} a tie in one order, {both.errors} without a verdict\n"
         )
+    generation, peaks = figures_of(run), peaks_of(run)
+    if generation:
+        rows = [
+            [
+                name,
+                str(row["answers"]),
+                str(row["failed"]),
+                _number(row["seconds"]),
+                _number(row["tokens_a_second"]),
+                "" if row["cost"] is None else f"{row['cost']:.4f}",
+                _number(peaks[name] / 1e6, 0) if name in peaks else "",
+            ]
+            for name, row in sorted(generation.items())
+        ]
+        header = ["model", "answers", "failed", "seconds each", "tokens/s", "US dollars", "peak MB"]
+        parts.append(table(header, rows))
+    own = list(scorer_rows({"scorers": scorers_of(run)}))
+    if own:
+        parts.append(table(["model", "scorer", "result"], own))
     missing = {state: count for state, count in states_of(run).items() if state != State.OK}
     if missing:
         parts.append("No verdict: " + ", ".join(f"{count} {state}" for state, count in sorted(missing.items())) + "\n")
@@ -70,6 +91,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         for row in [header, *rows]
     ]
     return "\n".join(lines) + "\n"
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
 
 
 def _short(mean: Mean | None) -> str:

@@ -16,12 +16,14 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 
 from evaluations import verdicts
-from evaluations.judges import FORMS, REMINDER, Case, user_prompt
+from evaluations.judges import FORMS, RATINGS_REMINDER, REMINDER, Case, rating_lines, user_prompt
 from evaluations.models import JudgePrompt
 from evaluations.planning import Dialogue, JudgeUnit, Plan
-from evaluations.storing import answer_store, judgment_known, judgment_store
+from evaluations.pulsing import pulsed
+from evaluations.scorers import MATCHERS, Rubric
+from evaluations.storing import answer_store, judgment_known, judgment_store, match_store
 from evaluations.verdicts import State, Verdict
-from providers.adapters.base import ErrorKind, Message, Sampling, Target
+from providers.adapters.base import ErrorKind, FinishReason, Message, Sampling, Target
 from providers.client import merged_sampling
 from providers.live_record import messages_hash, sampling_sent
 from providers.live_types import GenerationRecord
@@ -35,9 +37,10 @@ STATES = {
     ErrorKind.TIMEOUT.value: State.TIMEOUT,
     ErrorKind.CONTENT_FILTER.value: State.REFUSED,
 }
+# Its verdict stands before its reasons, so that it is whole where those are cut off.
+FIRST_LINE_FORM = "[[rating_a,rating_b]]"
 # Between the words of a judge and those after a reminder.
 AGAIN = "\n\n(asked again for the form)\n\n"
-PULSE_SECONDS = 1.0
 Pulse = Callable[["Counts"], Awaitable[None]]
 
 
@@ -83,15 +86,7 @@ class Engine:
     async def go(self, pulse: Pulse) -> Counts:
         """Do all that is missing. `pulse` is called every second; what it raises ends the run, and only what is under
         way at that moment is lost."""
-        work = asyncio.create_task(self._all())
-        try:
-            while not work.done():
-                await asyncio.wait({work}, timeout=PULSE_SECONDS)
-                await pulse(self.counts)
-            await work
-        finally:
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
+        await pulsed(self._all(), partial(pulse, self.counts))
         return self.counts
 
     async def _all(self) -> None:
@@ -154,14 +149,22 @@ class Engine:
         if any(None in answers[: unit.turn] or len(answers) < unit.turn for answers in said):
             self.counts.skipped += 1  # there is no answer to judge
             return
+        scorer = self.plan.scorer_of(unit)
+        if unit.judge_id is None:
+            assert isinstance(scorer, MATCHERS)
+            answer = said[0][unit.turn - 1] or ""
+            await sync_to_async(match_store)(run=self.plan.run, unit=unit, scorer=scorer, answer=answer)
+            self.counts.judgments += 1
+            return
         prompt = self.plan.prompt_for(unit)
         if prompt is None:
             self.counts.skipped += 1
             return
+        rubric = scorer if isinstance(scorer, Rubric) else None
         question = self.plan.questions[unit.question_id]
         sides = [tuple(answer or "" for answer in answers[: unit.turn]) for answers in said]
         reference = question.reference[: unit.turn] if prompt.has_reference else ()
-        case = Case(question.turns[: unit.turn], tuple(sides if unit.game == 1 else reversed(sides)), reference)
+        case = Case(question.turns[: unit.turn], tuple(sides if unit.game == 1 else reversed(sides)), reference, rubric)
         text = user_prompt(prompt.template, case, secret=settings.SECRET_KEY)
         system = [Message("system", prompt.system_prompt)] if prompt.system_prompt else []
         messages = [*system, Message("user", text)]
@@ -170,14 +173,15 @@ class Engine:
             unit=unit, messages_hash=messages_hash(target, messages), sampling=sampling_sent(target)
         )
         if known is None:
-            record = await self._in_line(target, lambda: self._verdict(target, messages, prompt))
+            record = await self._in_line(target, lambda: verdict_recorded(target, messages, prompt, rubric))
         else:
             record = known
-        verdict = _read(record, prompt)
+        verdict = verdict_read(record, prompt, rubric)
         await sync_to_async(judgment_store)(
             run=self.plan.run,
             unit=unit,
             prompt=prompt,
+            rubric=rubric,
             reference_id=question.reference_id if prompt.has_reference else None,
             user_prompt=text,
             record=record,
@@ -187,16 +191,6 @@ class Engine:
         self.counts.unread += verdict.state is not State.OK
         self.counts.cost += float(record.cost or 0)
 
-    async def _verdict(self, target: Target, messages: list[Message], prompt: JudgePrompt) -> GenerationRecord:
-        """The judge's words; where they hold no verdict, with those of a second try after a reminder of the form."""
-        first = await answer_recorded(target, messages)
-        if first.status != GeneratedText.Status.FINISHED or _read(first, prompt).state is not State.PARSE:
-            return first
-        reminder = REMINDER.format(form=FORMS[prompt.output_format])
-        again = [*messages, Message("assistant", first.text), Message("user", reminder)]
-        second = await answer_recorded(target, again)
-        return _both(first, second)
-
     async def _in_line(
         self, target: Target, ask: Callable[[], Coroutine[Any, Any, GenerationRecord]]
     ) -> GenerationRecord:
@@ -205,12 +199,32 @@ class Engine:
             return await ask()
 
 
-def _read(record: GenerationRecord, prompt: JudgePrompt) -> Verdict:
+async def verdict_recorded(
+    target: Target, messages: list[Message], prompt: JudgePrompt, rubric: Rubric | None
+) -> GenerationRecord:
+    """The judge's words; where they hold no verdict, with those of a second try after a reminder of the form."""
+    first = await answer_recorded(target, messages)
+    if first.status != GeneratedText.Status.FINISHED or verdict_read(first, prompt, rubric).state is not State.PARSE:
+        return first
+    if rubric is None:
+        reminder = REMINDER.format(form=FORMS[prompt.output_format])
+    else:
+        reminder = RATINGS_REMINDER.format(lines=rating_lines(rubric))
+    again = [*messages, Message("assistant", first.text), Message("user", reminder)]
+    return _both(first, await answer_recorded(target, again))
+
+
+def verdict_read(record: GenerationRecord, prompt: JudgePrompt, rubric: Rubric | None) -> Verdict:
     """The verdict, or the state that says why there is none. After a reminder the last words count."""
     if record.status != GeneratedText.Status.FINISHED:
         return Verdict(STATES.get(record.error_kind, State.UPSTREAM))
-    reader = verdicts.READERS[prompt.output_format]
-    return reader(record.text.rpartition(AGAIN)[2])
+    words = record.text.rpartition(AGAIN)[2]
+    if record.finish_reason == FinishReason.LENGTH and "]]" not in words and prompt.output_format != FIRST_LINE_FORM:
+        return Verdict(State.PARSE)  # what it was about to say is not known
+    if rubric is None:
+        return verdicts.READERS[prompt.output_format](words)
+    names = [criterion.name for criterion in rubric.criteria]
+    return verdicts.ratings_read(words, names, low=rubric.low, high=rubric.high)
 
 
 def _both(first: GenerationRecord, second: GenerationRecord) -> GenerationRecord:

@@ -22,6 +22,23 @@ class RunExists(Conflict):
     message = "There is a run of this name already. Choose another name, or resume it."
 
 
+class VoteSetExists(Conflict):
+    code = "vote_set_exists"
+    message = "There are votes of this name already. Choose another name."
+
+
+class ResultsNotReady(Conflict):
+    code = "results_not_ready"
+    message = "The results are being computed. Ask again in a few seconds; a run that is under way has them at its end."
+
+
 class RunBusy(Conflict):
     code = "run_busy"
     message = "This run is under way. Wait until it has ended, or cancel it first."
+
+
+class NothingToJudge(Conflict):
+    code = "nothing_to_judge"
+    message = (
+        "There is nothing to judge: no conversation that has ended, or no two of one scenario that differ in one model."
+    )

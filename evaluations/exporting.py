@@ -8,6 +8,7 @@ from typing import Any
 
 from evaluations.importing import ERROR_OUTPUT, NO_SCORE, NO_WINNER
 from evaluations.models import Answer, JudgePrompt, Judgment, Run
+from evaluations.selectors import judgments_under
 from evaluations.verdicts import State, Winner
 from providers.models import GeneratedText
 
@@ -30,7 +31,7 @@ def run_export(*, run: Run, folder: Path) -> list[Path]:
             path = folder / "model_answer" / f"{_safe(model.name)}.jsonl"
             written.append(_write(path, _answers(rows.select_related("question"), model.name)))
     for judge in run.judges.order_by("name"):
-        judged = run.judgments.filter(judge=judge).select_related("question", "model_a", "model_b")
+        judged = judgments_under(run).filter(judge=judge).select_related("question", "model_a", "model_b")
         for kind, rows_of, chosen in (
             ("single", _single, judged.filter(model_b=None)),
             ("pair", _pairs, judged.exclude(model_b=None)),
@@ -57,7 +58,8 @@ def _safe(name: str) -> str:
 def _questions(run: Run) -> Iterator[dict[str, Any]]:
     for question in run.question_set.questions.all():
         row = {"question_id": question.number, "category": question.category, "turns": question.turns}
-        yield row | ({"reference": question.hints} if question.hints else {})
+        more = {"reference": question.hints, "scorers": question.scorers}
+        yield row | {name: value for name, value in more.items() if value}
 
 
 def _references(run: Run) -> dict[str, list[dict[str, Any]]]:

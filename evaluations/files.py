@@ -1,5 +1,6 @@
 """Rows of FastChat's files, checked one by one. Knows files, not tables."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -7,6 +8,7 @@ from typing import IO, Any
 from battles.imports.errors import ImportInvalid
 from battles.imports.reading import rows
 from evaluations.errors import QuestionsInvalid
+from evaluations.scorers import ScorerInvalid, scorers_read
 
 CATEGORY_LENGTH = 32
 NUMBER_MAX = 2_147_483_647
@@ -91,15 +93,27 @@ def read_open(file: IO[bytes], name: str) -> Iterator[Row]:
         raise QuestionsInvalid(f"{name}, {error}") from error
 
 
-def question(row: Row) -> tuple[int, str, list[str], list[str]]:
-    """Number, category, turns, and what the file calls its reference."""
+def question(row: Row) -> dict[str, Any]:
+    """The columns of a question: number, category, turns, hints (what the file calls its reference), scorers."""
     turns = row.texts("turns", row.values.get("turns"))
     if not all(turn.strip() for turn in turns):
         raise row.problem("a turn is empty.")
     hints = row.values.get("reference") or []
-    return (
-        row.number("question_id"),
-        row.text("category", limit=CATEGORY_LENGTH).strip().lower(),
-        turns,
-        row.texts("reference", hints) if hints else [],
-    )
+    scorers = row.values.get("scorers") or []
+    try:
+        scorers_read(scorers, turns=len(turns))
+    except ScorerInvalid as error:
+        raise row.problem(f"scorers: {error}") from error
+    return {
+        "number": row.number("question_id"),
+        "category": row.text("category", limit=CATEGORY_LENGTH).strip().lower(),
+        "turns": turns,
+        "hints": row.texts("reference", hints) if hints else [],
+        "scorers": _without_nul(row, scorers),
+    }
+
+
+def _without_nul(row: Row, value: Any) -> Any:
+    if "\\u0000" in json.dumps(value):
+        raise row.problem("scorers: there is a NUL in a text.")
+    return value

@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from evaluations.models import QuestionSet, Run
+from evaluations.selectors import is_judged_by_itself
 from providers.models import LanguageModel
 
 
@@ -20,8 +21,8 @@ class RunForm(forms.Form):
     )  # fmt: skip
     judges = forms.ModelMultipleChoiceField(
         label=_("Judges"), queryset=LanguageModel.objects.none(), to_field_name="slug",
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("A judge that judges itself is marked in the results."),
+        widget=forms.CheckboxSelectMultiple, required=False,
+        help_text=_("A judge that judges itself is marked in the results. Only questions with scorers need none."),
     )  # fmt: skip
     mode = forms.ChoiceField(label=_("How they judge"), choices=Run.Mode.choices)
     baseline = forms.ModelChoiceField(
@@ -43,6 +44,12 @@ class RunForm(forms.Form):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
             field.queryset = active
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if not data.get("judges") and data.get("question_set") and not is_judged_by_itself(data["question_set"]):
+            self.add_error("judges", _("This question set needs a judge."))
+        return data
 
     def wanted(self) -> dict[str, Any]:
         """What `run_create` takes, but for the owner."""

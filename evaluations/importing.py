@@ -12,10 +12,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
+from common.refusals import is_refusal
 from evaluations import files
 from evaluations.errors import QuestionsInvalid
 from evaluations.models import Answer, JudgePrompt, Judgment, Question, Run
 from evaluations.questions import QuestionsReport, questions_import
+from evaluations.reading.summaries import summary_refresh
 from evaluations.verdicts import HIGHEST, LOWEST, State, Winner
 from providers.external import models_external
 from providers.models import GeneratedText
@@ -93,6 +95,7 @@ class _Import:
         self._who()
         if self.report.new_answers or self.report.new_judgments:
             Run.objects.filter(pk=self.run.pk).update(finished_at=timezone.now())
+            summary_refresh(run_id=self.run.pk)
         return self.report
 
     def _who(self) -> None:
@@ -132,6 +135,7 @@ class _Import:
                     turn=turn,
                     answer_id=row.text("answer_id", default="")[:64],
                     text="" if is_error else text,
+                    is_refusal=not is_error and is_refusal(text),
                     status=GeneratedText.Status.FAILED if is_error else GeneratedText.Status.FINISHED,
                     finished_at=_time(row),
                 )

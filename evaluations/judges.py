@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 
+from evaluations.scorers import Rubric
+
 REMINDER = "Your reply held no verdict in the form that was asked for. Reply again with nothing but one line: {form}"
 FORMS = {
     "[[rating]]": 'a number from 1 to 10 in double brackets, for example "Rating: [[5]]".',
@@ -18,7 +20,11 @@ FORMS = {
     "[[rating_a,rating_b]]": 'both ratings from 1 to 10, for example "[[7,5]]".',
     "1/2/3": "1, 2, or 3 for a tie.",
 }
-OURS = ("mark", "conversation", "conversation_a", "conversation_b", "reference")
+RATINGS_REMINDER = (
+    "Your reply held no rating of each criterion. Reply again with nothing but these lines, a number in each:\n{lines}"
+)
+RUBRIC_PLACEHOLDERS = ("criteria", "lines", "low", "high")
+OURS = ("mark", "conversation", "conversation_a", "conversation_b", "reference", *RUBRIC_PLACEHOLDERS)
 # Source: FastChat, data/judge_prompts.jsonl
 THEIRS = (
     "question", "answer", "answer_a", "answer_b", "question_1", "question_2", "answer_1", "answer_2",
@@ -30,11 +36,12 @@ MARK_LENGTH = 12
 @dataclass(frozen=True, slots=True)
 class Case:
     """What is to be judged: the user's turns up to the one that is judged, the answers to them of one side or of two in
-    the order in which they are shown, and the reference turn by turn, empty for none."""
+    the order in which they are shown, the reference turn by turn, empty for none, and the rubric where there is one."""
 
     turns: Sequence[str]
     answers: tuple[Sequence[str], ...]
     reference: Sequence[str] = ()
+    rubric: Rubric | None = None
 
 
 def template_problem(template: str) -> str:
@@ -64,8 +71,23 @@ def _values(case: Case, mark: str) -> Mapping[str, str]:
         values[f"conversation{name}"] = _conversation(case.turns, answers, mark)
         for number, answer in enumerate(answers, start=1):
             values[f"answer{name}_{number}"] = answer
+    if case.rubric is not None:
+        values |= {"criteria": _criteria(case.rubric), "lines": rating_lines(case.rubric)}
+        values |= {"low": str(case.rubric.low), "high": str(case.rubric.high)}
     values["reference"] = _conversation(case.turns, case.reference, mark, "reference")
     return values
+
+
+def _criteria(rubric: Rubric) -> str:
+    return "\n".join(
+        f"- {criterion.name}: {criterion.description}" if criterion.description else f"- {criterion.name}"
+        for criterion in rubric.criteria
+    )
+
+
+def rating_lines(rubric: Rubric) -> str:
+    """The form of a reply: one line a criterion."""
+    return "\n".join(f"{criterion.name}: [[{rubric.low}-{rubric.high}]]" for criterion in rubric.criteria)
 
 
 def _conversation(turns: Sequence[str], answers: Sequence[str], mark: str, who: str = "assistant") -> str:

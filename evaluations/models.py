@@ -1,116 +1,33 @@
-"""Questions, the runs in which models answer them, and what judges say of the answers."""
+"""Runs: models that answer questions, their answers, and what judges say of them. What else evaluations keep stands in
+files of its own: questions, battles, conversations, and what is read."""
 
 import uuid
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from evaluations.judges import template_problem
-from evaluations.verdicts import READERS, State, Winner
+from evaluations.battle_models import BattleJudgment, BattleReport
+from evaluations.question_models import (
+    JudgePrompt,
+    Question,
+    QuestionSet,
+    ReferenceAnswer,
+    are_scorers,
+    are_turns,
+    is_template,
+)
+from evaluations.reading_models import PersonVote, RunPair, Summary, VoteSet
+from evaluations.talk_models import TalkJudgment
+from evaluations.verdicts import State, Winner
 from providers.models import GeneratedText, LanguageModel
 
-# Source: FastChat, fastchat/llm_judge/common.py (NEED_REF_CATS)
-REFERENCE_CATEGORIES = ("math", "reasoning", "coding")
-
-
-def are_turns(value: object) -> None:
-    """A validator: one or more texts."""
-    if not isinstance(value, list) or not value or not all(isinstance(turn, str) and turn.strip() for turn in value):
-        raise ValidationError(_("This must be a list of one or more texts."))
-
-
-def is_template(value: str) -> None:
-    """A validator: only placeholders that are known."""
-    if problem := template_problem(value):
-        raise ValidationError(problem)
-
-
-class QuestionSet(models.Model):
-    """Questions that belong together, for example the eighty of MT-bench."""
-
-    slug = models.SlugField(unique=True)
-    name = models.CharField(max_length=100)
-    description = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Question(models.Model):
-    """What is asked, in one or more turns."""
-
-    question_set = models.ForeignKey(QuestionSet, on_delete=models.CASCADE, related_name="questions")
-    number = models.PositiveIntegerField(help_text=_("Its id in files; unique in the set."))
-    category = models.CharField(max_length=32)
-    turns = models.JSONField(validators=[are_turns], help_text=_("What the user says, turn by turn."))
-    hints = models.JSONField(default=list, blank=True, help_text=_("What the question file calls its reference."))
-
-    class Meta:
-        ordering = ["question_set", "number"]
-        constraints = [models.UniqueConstraint(fields=["question_set", "number"], name="question_once_a_set")]
-
-    def __str__(self) -> str:
-        return f"{self.number}: {self.turns[0][:60]}"
-
-
-class ReferenceAnswer(models.Model):
-    """An answer that judges may go by. A correction is a new version; runs say which one they were judged with."""
-
-    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="references")
-    version = models.PositiveIntegerField(default=1)
-    author = models.CharField(max_length=100, help_text=_("Who wrote it: a person, or a model."))
-    turns = models.JSONField(validators=[are_turns])
-    doubt = models.TextField(blank=True, help_text=_("Why it may be wrong; empty where nobody says so."))
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["question", "-version"]
-        constraints = [models.UniqueConstraint(fields=["question", "version"], name="reference_once_a_version")]
-
-    def __str__(self) -> str:
-        return f"{self.question_id}, version {self.version}"
-
-
-class JudgePrompt(models.Model):
-    """How a judge is asked. A change is a new version, so that old judgments can be read with what was asked."""
-
-    class Kind(models.TextChoices):
-        SINGLE = "single", _("One answer, graded")
-        PAIR = "pair", _("Two answers, compared")
-
-    class Scope(models.TextChoices):
-        ANY = "any", _("Any turn")
-        FIRST = "first", _("The first turn")
-        LATER = "later", _("Later turns")
-
-    family = models.SlugField(help_text=_("Prompts that belong together, for example tourney or fastchat."))
-    name = models.CharField(max_length=100)
-    version = models.PositiveIntegerField(default=1)
-    kind = models.CharField(max_length=8, choices=Kind.choices)
-    scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.ANY)
-    has_reference = models.BooleanField(default=False)
-    system_prompt = models.TextField(blank=True)
-    template = models.TextField(validators=[is_template])
-    output_format = models.CharField(max_length=32, choices=[(form, form) for form in READERS])
-    description = models.TextField(blank=True)
-    category = models.CharField(max_length=32, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["family", "name", "-version"]
-        constraints = [
-            models.UniqueConstraint(fields=["family", "name", "version"], name="judge_prompt_once_a_version")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.name}, version {self.version}"
+__all__ = [
+    "Answer", "BattleJudgment", "BattleReport", "JudgePrompt", "Judgment", "PersonVote", "Question", "QuestionSet",
+    "ReferenceAnswer", "Run", "RunPair", "Summary", "TalkJudgment", "VoteSet", "are_scorers", "are_turns",
+    "is_template",
+]  # fmt: skip
 
 
 class Run(models.Model):
@@ -140,6 +57,9 @@ class Run(models.Model):
     judges = models.ManyToManyField(LanguageModel, related_name="+", blank=True)
     baseline = models.ForeignKey(LanguageModel, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     options = models.JSONField(default=dict, help_text=_("Limits, temperatures, repeats and prompts as asked for."))
+    memory = models.JSONField(
+        default=dict, editable=False, help_text=_("Peak memory of local servers in bytes, by endpoint.")
+    )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     error = models.TextField(blank=True)
     job_id = models.UUIDField(null=True, blank=True, editable=False)
@@ -166,6 +86,7 @@ class Answer(GeneratedText):
     model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="+")
     choice = models.PositiveSmallIntegerField(default=0)
     turn = models.PositiveSmallIntegerField()
+    is_refusal = models.BooleanField(default=False, help_text=_("By the rules of common/refusals.py."))
     answer_id = models.CharField(max_length=64, blank=True, help_text=_("Its id in the file that it came from."))
 
     class Meta:
@@ -181,12 +102,17 @@ class Answer(GeneratedText):
 
 
 class Judgment(GeneratedText):
-    """What a judge said of one answer, or of two in one order. `model_a` is FastChat's model or model_1; in game 2 it
-    was shown second. `winner` is in terms of model_a and model_b, whatever the order."""
+    """What a judge said of one answer, or of two in one order; without a judge, what a match scorer found in one.
+    `model_a` is FastChat's model or model_1; in game 2 it was shown second. `winner` is in terms of model_a and
+    model_b, whatever the order. `score` is from 1 to 10, whatever the scale of a rubric; a match is 10, and none is 1.
+    """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="judgments", db_index=False)
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="+")
-    judge = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="+", db_index=False)
+    judge = models.ForeignKey(
+        LanguageModel, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    scorer = models.PositiveSmallIntegerField(default=0, help_text=_("Its place among the question's scorers."))
     model_a = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="+")
     model_b = models.ForeignKey(LanguageModel, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     choice = models.PositiveSmallIntegerField(default=0)
@@ -196,7 +122,13 @@ class Judgment(GeneratedText):
     prompt = models.ForeignKey(JudgePrompt, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     prompt_name = models.CharField(max_length=100)
     reference = models.ForeignKey(ReferenceAnswer, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    reference_version = models.PositiveIntegerField(
+        default=0, help_text=_("The version of the reference that it went by; 0 for none.")
+    )
     user_prompt = models.TextField(blank=True)
+    details = models.JSONField(
+        default=dict, blank=True, help_text=_("Of scorers: how they were set, and a rubric's ratings by criterion.")
+    )
     state = models.CharField(max_length=16, choices=[(state.value, state.value) for state in State])
     score = models.FloatField(null=True, blank=True)
     winner = models.CharField(max_length=4, blank=True, choices=[(winner.value, winner.value) for winner in Winner])
@@ -205,12 +137,39 @@ class Judgment(GeneratedText):
         ordering = ["run", "question", "turn", "model_a", "model_b", "judge", "repeat", "game"]
         constraints = [
             models.UniqueConstraint(
-                fields=["run", "question", "judge", "model_a", "choice", "turn", "repeat"],
+                fields=[
+                    "run",
+                    "question",
+                    "judge",
+                    "scorer",
+                    "model_a",
+                    "choice",
+                    "turn",
+                    "repeat",
+                    "reference_version",
+                ],
                 condition=Q(model_b__isnull=True),
                 name="single_judgment_once",
             ),
             models.UniqueConstraint(
-                fields=["run", "question", "judge", "model_a", "model_b", "choice", "turn", "repeat", "game"],
+                fields=["run", "question", "scorer", "model_a", "choice", "turn"],
+                condition=Q(judge__isnull=True),
+                name="match_once",
+            ),
+            models.UniqueConstraint(
+                fields=[
+                    "run",
+                    "question",
+                    "judge",
+                    "scorer",
+                    "model_a",
+                    "model_b",
+                    "choice",
+                    "turn",
+                    "repeat",
+                    "game",
+                    "reference_version",
+                ],
                 condition=Q(model_b__isnull=False),
                 name="pair_judgment_once",
             ),
@@ -222,6 +181,9 @@ class Judgment(GeneratedText):
                 | (~Q(state="ok") & Q(score__isnull=True) & Q(winner="")),
                 name="judgment_has_a_verdict_or_a_reason",
             ),
+            models.CheckConstraint(
+                condition=Q(judge__isnull=False) | Q(model_b__isnull=True), name="match_is_of_one_answer"
+            ),
         ]
         indexes = [
             models.Index(fields=["run", "state"], name="judgment_states_of_run"),
@@ -230,3 +192,8 @@ class Judgment(GeneratedText):
 
     def __str__(self) -> str:
         return f"{self.judge_id} on {self.model_a_id}, turn {self.turn}"
+
+    @property
+    def by(self) -> str:
+        """Who or what gave the verdict: a judge's name, or the kind of a match scorer."""
+        return self.prompt_name if self.judge is None else self.judge.name

@@ -40,6 +40,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     with_references: bool = True
     reference_version: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """The newest without it."""
+    memory_limit: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """GiB that a model may take; one of our own engines that needs more is refused."""
     prompts: str = "tourney"
     """The family of judge prompts."""
 

@@ -2,32 +2,33 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 
 import msgspec
 
 from evaluations.models import JudgePrompt, Run
 from evaluations.options import JUDGE_TEMPERATURE, REASONING_FACTOR, Options, spread
+from evaluations.scorers import MATCHERS, Judge, Rubric, Scorer, scorers_read
 from providers.adapters.base import Sampling, Target
-from providers.client import CHARACTERS_A_TOKEN, merged_sampling
+from providers.client import merged_sampling
 from providers.models import GeneratedText, LanguageModel
 from providers.selectors import target_for
 
-# Of an answer, before any came; then the mean of those that did.
-ANSWER_TOKENS_EXPECTED = 350
-JUDGMENT_TOKENS_EXPECTED = 200
-JUDGE_PROMPT_TOKENS = 400
+OWN_FAMILY = "tourney"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with the reference that judges go by."""
+    """A question with the reference that judges go by, and how its answers are scored: by judges, where it says
+    nothing."""
 
     id: int
     category: str
     turns: tuple[str, ...]
     reference_id: int | None = None
     reference: tuple[str, ...] = ()
+    reference_version: int = 0
+    scorers: tuple[Scorer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +42,19 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class JudgeUnit:
-    """One request to one judge. `model_b_id` is None where one answer is graded; in game 2 model_b is shown first."""
+    """One request to one judge, or without a judge one match. `model_b_id` is None where one answer is graded; in game
+    2 model_b is shown first. `scorer` is a place among the question's scorers."""
 
     question_id: int
-    judge_id: int
+    judge_id: int | None
     model_a_id: int
     model_b_id: int | None
     choice: int
     turn: int
-    repeat: int
-    game: int
+    repeat: int = 0
+    game: int = 1
+    scorer: int = 0
+    reference_version: int = 0
 
     @property
     def needs(self) -> tuple[Dialogue, ...]:
@@ -92,83 +96,67 @@ class Plan:
     def answers_missing(self) -> int:
         return self.answers - sum(len(turns) for turns in self.said.values())
 
+    def scorer_of(self, unit: JudgeUnit) -> Scorer | None:
+        """None where the question names none."""
+        scorers = self.questions[unit.question_id].scorers
+        return scorers[unit.scorer] if scorers else None
+
     def prompt_for(self, unit: JudgeUnit) -> JudgePrompt | None:
-        """The prompt that fits best: with a reference where there is one, of the turn rather than of any."""
-        kind = JudgePrompt.Kind.SINGLE if unit.model_b_id is None else JudgePrompt.Kind.PAIR
-        scope = JudgePrompt.Scope.FIRST if unit.turn == 1 else JudgePrompt.Scope.LATER
-        has_reference = len(self.questions[unit.question_id].reference) >= unit.turn
-        fitting = [
-            prompt
-            for prompt in self.prompts
-            if prompt.kind == kind
-            and prompt.scope in (scope, JudgePrompt.Scope.ANY)
-            and (has_reference or not prompt.has_reference)
-        ]
-        return max(
-            fitting, key=lambda prompt: (prompt.has_reference, prompt.scope == scope, prompt.version), default=None
-        )
+        """The prompt that fits best: with a reference where there is one, of the turn rather than of any. A family
+        without a prompt for rubrics takes ours."""
+        question, scorer = self.questions[unit.question_id], self.scorer_of(unit)
+        return _fitting(self.prompts, self.options.prompts, question, scorer, unit.turn, unit.model_b_id is not None)
+
+
+def _fitting(
+    prompts: list[JudgePrompt], family: str, question: Asked, scorer: Scorer | None, turn: int, is_pair: bool
+) -> JudgePrompt | None:
+    if isinstance(scorer, Rubric):
+        kind = JudgePrompt.Kind.RUBRIC
+    else:
+        kind = JudgePrompt.Kind.PAIR if is_pair else JudgePrompt.Kind.SINGLE
+    scope = JudgePrompt.Scope.FIRST if turn == 1 else JudgePrompt.Scope.LATER
+    has_reference = len(question.reference) >= turn
+    fitting = [
+        prompt
+        for prompt in prompts
+        if prompt.kind == kind
+        and (prompt.family == family or kind == JudgePrompt.Kind.RUBRIC)
+        and prompt.scope in (scope, JudgePrompt.Scope.ANY)
+        and (has_reference or not prompt.has_reference)
+    ]
+    return max(
+        fitting,
+        key=lambda prompt: (prompt.family == family, prompt.has_reference, prompt.scope == scope, prompt.version),
+        default=None,
+    )
 
 
 def plan_of(run: Run) -> Plan:
-    """What there is to do, and what is there. A question's order in the set is the order of the work."""
+    """What there is to do, and what is there. A question's order in the set is the order of the work.
+
+    A corrected reference does not by itself make a judgment missing: only a run that names a `reference_version` is
+    judged again where it was judged by another one.
+    """
     options = msgspec.convert(run.options, Options)
     questions = _questions(run, options)
     contenders = {model.pk: target_for(model) for model in run.contenders.select_related("endpoint")}
-    judges = {model.pk: _judge(model, options) for model in run.judges.select_related("endpoint")}
-    units = list(_units(run, options, questions, contenders, judges))
+    judges = {model.pk: judge_target(model, options) for model in run.judges.select_related("endpoint")}
+    prompts = list(JudgePrompt.objects.filter(family__in={options.prompts, OWN_FAMILY}))
+    units = list(_units(run, options, questions, contenders, judges, prompts))
     done = set(
         run.judgments.order_by().values_list(
-            "question_id", "judge_id", "model_a_id", "model_b_id", "choice", "turn", "repeat", "game"
+            "question_id", "judge_id", "model_a_id", "model_b_id", "choice", "turn", "repeat", "game", "scorer",
+            "reference_version",
         )
-    )
-    missing = [unit for unit in units if _key(unit) not in done]
-    prompts = list(JudgePrompt.objects.filter(family=options.prompts))
+    )  # fmt: skip
+    if options.reference_version is None:
+        judged = {key[:-1] for key in done}
+        missing = [unit for unit in units if _key(unit)[:-1] not in judged]
+    else:
+        missing = [unit for unit in units if _key(unit) not in done]
     said = _said(run, set(questions), set(contenders), options)
     return Plan(run, options, questions, contenders, judges, prompts, said, missing, len(units))
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What is still to be asked, and about what it will cost in US dollars; None where a price is not known."""
-
-    answers: int
-    judgments: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-
-
-def estimate(plan: Plan) -> Estimate:
-    """Rough: an answer is taken for 350 tokens, a judgment for 200, and four characters for a token."""
-    asked: list[tuple[Target, float, float]] = []
-    for dialogue in plan.dialogues:
-        question = plan.questions[dialogue.question_id]
-        there = len(plan.said.get(dialogue, []))
-        for turn in range(there, len(question.turns)):
-            before = _tokens(question.turns[: turn + 1]) + turn * ANSWER_TOKENS_EXPECTED
-            asked.append((plan.contenders[dialogue.model_id], before, ANSWER_TOKENS_EXPECTED))
-    for unit in plan.missing:
-        question, sides = plan.questions[unit.question_id], len(unit.needs)
-        shown = sides * (_tokens(question.turns[: unit.turn]) + unit.turn * ANSWER_TOKENS_EXPECTED)
-        shown += _tokens(question.reference[: unit.turn]) + JUDGE_PROMPT_TOKENS
-        asked.append((plan.judges[unit.judge_id], shown, JUDGMENT_TOKENS_EXPECTED))
-    cost: float | None = 0.0
-    for target, reading, writing in asked:
-        if cost is None or target.input_price is None or target.output_price is None:
-            cost = None
-            break
-        cost += (reading * target.input_price + writing * target.output_price) / 1e6
-    return Estimate(
-        answers=plan.answers_missing,
-        judgments=len(plan.missing),
-        input_tokens=round(sum(reading for _, reading, _ in asked)),
-        output_tokens=round(sum(writing for *_, writing in asked)),
-        cost=cost,
-    )
-
-
-def _tokens(texts: tuple[str, ...]) -> float:
-    return sum(map(len, texts)) / CHARACTERS_A_TOKEN
 
 
 def chosen_questions(run: Run) -> list[int]:
@@ -188,15 +176,18 @@ def _questions(run: Run, options: Options) -> dict[int, Asked]:
             for reference in row.references.all()
             if options.reference_version is None or reference.version <= options.reference_version
         ]
+        scorers = scorers_read(row.scorers, turns=len(row.turns))
+        asked = Asked(row.pk, row.category, tuple(row.turns), scorers=scorers)
         if options.with_references and references:
             newest = references[0]
-            found[row.pk] = Asked(row.pk, row.category, tuple(row.turns), newest.pk, tuple(newest.turns))
-        else:
-            found[row.pk] = Asked(row.pk, row.category, tuple(row.turns))
+            asked = replace(
+                asked, reference_id=newest.pk, reference=tuple(newest.turns), reference_version=newest.version
+            )
+        found[row.pk] = asked
     return found
 
 
-def _judge(model: LanguageModel, options: Options) -> Target:
+def judge_target(model: LanguageModel, options: Options) -> Target:
     """A judge speaks with the judge prompt's words only, and as little by chance as it can."""
     target = target_for(model)
     most = options.judge_max_tokens * (REASONING_FACTOR if model.is_reasoning else 1)
@@ -206,7 +197,12 @@ def _judge(model: LanguageModel, options: Options) -> Target:
 
 
 def _units(
-    run: Run, options: Options, questions: dict[int, Asked], contenders: dict[int, Target], judges: dict[int, Target]
+    run: Run,
+    options: Options,
+    questions: dict[int, Asked],
+    contenders: dict[int, Target],
+    judges: dict[int, Target],
+    prompts: list[JudgePrompt],
 ) -> Iterator[JudgeUnit]:
     if run.mode == Run.Mode.SINGLE:
         sides: list[tuple[int, int | None]] = [(model, None) for model in contenders]
@@ -215,19 +211,34 @@ def _units(
     else:
         sides = list(combinations(contenders, 2))
     for question in questions.values():
-        for choice in range(options.choices):
-            for turn in range(1, len(question.turns) + 1):
-                for one, two in sides:
-                    for judge in judges:
-                        for repeat in range(options.repeats):
-                            for game in (1,) if two is None else (1, 2):
-                                yield JudgeUnit(question.id, judge, one, two, choice, turn, repeat, game)
+        for choice, turn in product(range(options.choices), range(1, len(question.turns) + 1)):
+            for place, scorer in enumerate(question.scorers or (Judge(),)):
+                if not _is_scored(scorer, turn, len(question.turns)):
+                    continue
+                if isinstance(scorer, MATCHERS):
+                    for model in contenders:
+                        yield JudgeUnit(question.id, None, model, None, choice, turn, scorer=place)
+                    continue
+                is_pair = run.mode != Run.Mode.SINGLE and not isinstance(scorer, Rubric)
+                prompt = _fitting(prompts, options.prompts, question, scorer, turn, is_pair)
+                version = question.reference_version if prompt and prompt.has_reference else 0
+                for one, two in [(model, None) for model in contenders] if isinstance(scorer, Rubric) else sides:
+                    for judge, repeat in product(judges, range(options.repeats)):
+                        for game in (1,) if two is None else (1, 2):
+                            yield JudgeUnit(question.id, judge, one, two, choice, turn, repeat, game, place, version)
+
+
+def _is_scored(scorer: Scorer, turn: int, turns: int) -> bool:
+    """A scorer without a turn scores the last one, a judge all of them."""
+    if scorer.turn is None:
+        return isinstance(scorer, Judge) or turn == turns
+    return turn == scorer.turn
 
 
 def _key(unit: JudgeUnit) -> tuple[object, ...]:
     return (
         unit.question_id, unit.judge_id, unit.model_a_id, unit.model_b_id, unit.choice, unit.turn, unit.repeat,
-        unit.game,
+        unit.game, unit.scorer, unit.reference_version,
     )  # fmt: skip
 
 

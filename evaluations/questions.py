@@ -3,9 +3,10 @@
 import re
 import tempfile
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlsplit
 
@@ -57,25 +58,25 @@ def questions_store(*, slug: str, name: str, rows: Iterable[files.Row], descript
     there = {question.number: question for question in question_set.questions.all()}
     seen: set[int] = set()
     for row in rows:
-        number, category, turns, hints = files.question(row)
+        columns = files.question(row)
+        number = columns["number"]
         if number in seen:
             raise row.problem(f"question {number} stands in the file twice.")
         seen.add(number)
         known = there.get(number)
         if known is None:
-            Question.objects.create(
-                question_set=question_set, number=number, category=category, turns=turns, hints=hints
-            )
+            Question.objects.create(question_set=question_set, **columns)
             report.added += 1
-        elif (known.category, known.turns, known.hints) == (category, turns, hints):
+        elif all(getattr(known, name) == value for name, value in columns.items()):
             report.same += 1
         else:
-            if known.turns != turns and _is_answered(known):
+            if known.turns != columns["turns"] and _is_answered(known):
                 raise row.problem(
                     f"question {number} was answered already in a run, and has other words there. "
                     "Import it into a set of another name."
                 )
-            known.category, known.turns, known.hints = category, turns, hints
+            for name, value in columns.items():
+                setattr(known, name, value)
             known.save()
             report.changed += 1
     if not seen:
@@ -108,6 +109,42 @@ def references_store(*, report: QuestionsReport, rows: Iterable[files.Row], is_o
             question=question, version=latest + 1, author=author, turns=turns, doubt=DOUBT if is_doubted else ""
         )
         report.references += 1
+
+
+@transaction.atomic
+def reference_correct(*, reference: ReferenceAnswer, turns: list[str], author: str, doubt: str) -> ReferenceAnswer:
+    """Other words make a new version, and the one that judges went by stays as it was; else only author and doubt
+    change. Return the row that holds them."""
+    if turns == reference.turns:
+        reference.author, reference.doubt = author, doubt
+        reference.save(update_fields=["author", "doubt"])
+        return reference
+    latest = ReferenceAnswer.objects.filter(question=reference.question_id).aggregate(latest=Max("version"))["latest"]
+    return ReferenceAnswer.objects.create(
+        question_id=reference.question_id, version=latest + 1, author=author, turns=turns, doubt=doubt
+    )
+
+
+@transaction.atomic
+def question_set_store(
+    *,
+    slug: str,
+    questions: Sequence[dict[str, Any]],
+    name: str = "",
+    description: str = "",
+    reference_answers: Sequence[dict[str, Any]] = (),
+) -> QuestionsReport:
+    """A set from rows in FastChat's shape (question_id, category, turns, reference?), with reference answers
+    (question_id, author, turns). Raises QuestionsInvalid with the row; then nothing changed."""
+    rows = [files.Row("questions", number, row) for number, row in enumerate(questions, start=1)]
+    report = questions_store(slug=slug, name=name or slug, rows=rows, description=description)
+    answers = [
+        {"question_id": one["question_id"], "model_id": one["author"], "choices": [{"turns": one["turns"]}]}
+        for one in reference_answers
+    ]
+    references = [files.Row("reference_answers", number, row) for number, row in enumerate(answers, start=1)]
+    references_store(report=report, rows=references, is_official=_is_official(report.question_set))
+    return report
 
 
 @transaction.atomic

@@ -1,10 +1,14 @@
-"""A run's results as CSV, and as a summary in Markdown that one may send to a colleague."""
+"""A run's results as CSV, and as a summary in Markdown. The one that is for reading is in html_report.py."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from common.csv import csv_lines
 
+GENERATION = (
+    "answers", "failed", "refusals", "seconds", "input_tokens", "output_tokens", "tokens_a_second", "cost",
+    "peak_memory",
+)  # fmt: skip
 HEADER = ("rank", "model", "mean", "lower", "upper", "std", "count")
 
 
@@ -13,12 +17,15 @@ def as_csv(document: dict[str, Any]) -> Iterator[str]:
     models = document["model_results"]
     turns = sorted({turn for model in models for turn in model["turn_scores"]})
     categories = sorted({name for model in models for name in model["category_breakdown"]})
+    kinds = sorted({kind for own in document["scorers"].values() for kind in own["matches"]})
+    criteria = sorted({name for own in document["scorers"].values() for name in own["criteria"]})
     games = {row["model"]: row for row in document["comparison"]["win_rates"]}
     names = [model["model_name"] for model in models] + [
         name for name in games if name not in {model["model_name"] for model in models}
     ]
     by_name = {model["model_name"]: model for model in models}
     header = [*HEADER, *(f"turn_{turn}" for turn in turns), *categories, "wins", "losses", "ties", "win_rate_adjusted"]
+    header += [*(f"{kind}_matched" for kind in kinds), *(f"{name}_rating" for name in criteria), *GENERATION]
     rows = []
     for name in names:
         model, game = by_name.get(name), games.get(name, {})
@@ -28,6 +35,11 @@ def as_csv(document: dict[str, Any]) -> Iterator[str]:
         row += [model["turn_scores"].get(turn, {}).get("mean", "") if model else "" for turn in turns]
         row += [model["category_breakdown"].get(one, {}).get("mean", "") if model else "" for one in categories]
         row += [game.get(column, "") for column in ("wins", "losses", "ties", "win_rate_adjusted")]
+        own = document["scorers"].get(name, {"matches": {}, "criteria": {}})
+        matches = [own["matches"].get(kind) for kind in kinds]
+        row += [match["passed"] / match["of"] if match else "" for match in matches]
+        row += [own["criteria"].get(one, {}).get("mean", "") for one in criteria]
+        row += [document["generation"].get(name, {}).get(column, "") for column in GENERATION]
         rows.append(["" if cell is None else cell for cell in row])
     return csv_lines(header, rows)
 
@@ -60,24 +72,16 @@ def as_markdown(document: dict[str, Any]) -> str:
         ]
         parts.append(_table(header, rows))
         parts.append("Models share a rank where the intervals do not tell them apart.\n")
-        generation = [(model["model_name"], model["generation"]) for model in models if model["generation"]]
+    if document["generation"]:
         parts.append("## Answers\n")
-        parts.append(
-            _table(
-                ["Model", "Answers", "Failed", "Seconds each", "Tokens a second", "Cost in dollars"],
-                [
-                    [
-                        name,
-                        str(own.get("answers", "")),
-                        str(own.get("failed", "")),
-                        _two(own.get("seconds")),
-                        _two(own.get("tokens_a_second")),
-                        "" if own.get("cost") is None else f"{own['cost']:.4f}",
-                    ]
-                    for name, own in generation
-                ],
-            )
-        )
+        header = [
+            "Model", "Answers", "Failed", "Refusals", "Seconds each", "Tokens a second", "Cost in dollars",
+            "Peak memory in MB",
+        ]  # fmt: skip
+        parts.append(_table(header, [_answered(name, own) for name, own in document["generation"].items()]))
+    if document["scorers"]:
+        parts.append("## Scorers\n")
+        parts.append(_table(["Model", "Scorer", "Result"], [list(row) for row in scorer_rows(document)]))
     played = document["comparison"]["win_rates"]
     if played:
         parts.append("## Games\n")
@@ -124,6 +128,28 @@ def as_markdown(document: dict[str, Any]) -> str:
     if document["self_judged"]:
         parts.append(f"These models judged themselves, too: {', '.join(map(_cell, document['self_judged']))}.\n")
     return "\n".join(parts)
+
+
+def scorer_rows(document: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Model, what scored it, and how it did, in words."""
+    for model, own in document["scorers"].items():
+        for kind, match in own["matches"].items():
+            yield model, kind, f"{match['passed']} of {match['of']}, {match['passed'] / match['of']:.1%}"
+        for criterion, mean in own["criteria"].items():
+            yield model, criterion, f"{mean['mean']:.2f} of {mean['highest']}, {mean['count']} ratings"
+
+
+def _answered(name: str, own: dict[str, Any]) -> list[str]:
+    return [
+        name,
+        str(own["answers"]),
+        str(own["failed"]),
+        str(own["refusals"]),
+        _two(own["seconds"]),
+        _two(own["tokens_a_second"]),
+        "" if own["cost"] is None else f"{own['cost']:.4f}",
+        "" if own["peak_memory"] is None else f"{own['peak_memory'] / 1e6:,.0f}",
+    ]
 
 
 def _two(value: float | None) -> str:

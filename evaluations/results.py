@@ -9,16 +9,20 @@ import numpy as np
 
 from evaluations.agreement import krippendorff_alpha, length_bias, self_preference
 from evaluations.models import Run
+from evaluations.scored import peaks_of, scorers_of
 from evaluations.scoring import Game, Mean, Score, games_table, orders, paired_difference, scores_table, spread
 from evaluations.selectors import cost_of, figures_of, games_of, scores_of, self_judged, states_of
 from leaderboard.statistics import bradley_terry
 from leaderboard.statistics.types import TIE, A, B, Counts
 
 
-def results(run: Run) -> dict[str, Any]:
-    """Everything that the run says, as JSON may hold it. Shares are from 0 to 1, times in seconds, cost in dollars."""
-    scores, games = scores_of(run), games_of(run)
-    figures = figures_of(run)
+def results(run: Run, *, references: int = 0) -> dict[str, Any]:
+    """Everything that the run says, as JSON may hold it. Shares are from 0 to 1, times in seconds, cost in dollars,
+    memory in bytes. `references` is the version of the references that the judgments are to go by, 0 for the newest
+    of each."""
+    scores, games = scores_of(run, references=references), games_of(run, references=references)
+    peaks = peaks_of(run)
+    figures = {name: own | {"peak_memory": peaks.get(name)} for name, own in sorted(figures_of(run).items())}
     lines = scores_table(scores)
     played = games_table(games, baseline=run.baseline.name if run.baseline else None)
     return {
@@ -45,6 +49,7 @@ def results(run: Run) -> dict[str, Any]:
             }
             for line in lines
         ],
+        "generation": figures,
         "comparison": {
             "overall_ranking": [{"model": line.model, "score": line.overall.mean, "rank": line.rank} for line in lines],
             "win_rates": [
@@ -60,19 +65,20 @@ def results(run: Run) -> dict[str, Any]:
             ],
             "bradley_terry": ratings(games),
         },
-        "judges": judges(run, scores, games),
-        "judgment_states": states_of(run),
+        "judges": judges(run, references),
+        "scorers": scorers_of(run, references),
+        "judgment_states": states_of(run, references),
         "self_judged": sorted(self_judged(run)),
     }
 
 
-def judges(run: Run, scores: list[Score], games: list[Game]) -> dict[str, Any]:
+def judges(run: Run, references: int = 0) -> dict[str, Any]:
     """How each judge judged, and how far they agree."""
     rows = run.judges.order_by("name").values_list("pk", "name")
-    by_judge = {name: scores_of(run, judge_id=pk) for pk, name in rows}
+    by_judge = {name: scores_of(run, judge_id=pk, references=references) for pk, name in rows}
     found: dict[str, Any] = {}
     for pk, name in rows:
-        own_games = games_of(run, judge_id=pk)
+        own_games = games_of(run, judge_id=pk, references=references)
         swapped = orders(own_games)
         found[name] = {
             "scores": len(by_judge[name]),
@@ -80,7 +86,7 @@ def judges(run: Run, scores: list[Score], games: list[Game]) -> dict[str, Any]:
             "spread_of_repeats": spread(by_judge[name]),
             "self_preference": self_preference(_self_cases(name, by_judge)),
             "games": swapped.games,
-            "flipped_share": swapped.flipped / swapped.games if swapped.games else None,
+            "flipped_share": swapped.flipped_share,
             "first_shown_share": swapped.first_share,
             "longer_wins_share": length_bias(_lengths(run, own_games)).rate if own_games else None,
         }

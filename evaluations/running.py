@@ -1,5 +1,6 @@
 """A run from its beginning to its end. Called through the services."""
 
+import logging
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
@@ -21,15 +22,21 @@ from common.errors import TourneyError
 from evaluations.comparing import run_compare
 from evaluations.engine import Counts, Engine
 from evaluations.errors import EvaluationInvalid, RunBusy, RunExists
-from evaluations.models import JudgePrompt, Question, QuestionSet, Run
+from evaluations.fitting import fits
+from evaluations.memory import Watch
+from evaluations.models import JudgePrompt, Question, QuestionSet, ReferenceAnswer, Run
 from evaluations.options import Options
 from evaluations.planning import plan_of
 from evaluations.questions import judge_prompt_store
+from evaluations.reading.summaries import summary_refresh
+from evaluations.reading.votes import vote_set_refresh
 from evaluations.selectors import is_under_way
 from evaluations.verdicts import State
 from providers.adapters.http import close_clients
 from providers.models import GeneratedText, LanguageModel
 from providers.services import budget_check
+
+log = logging.getLogger(__name__)
 
 KIND = "evaluation"
 PROMPTS = Path(__file__).with_name("judge_prompts.yaml")
@@ -114,6 +121,10 @@ def _check(
         raise EvaluationInvalid(f"These models cannot be asked: {', '.join(away)}.")
     if not Question.objects.filter(question_set=question_set).exists():
         raise EvaluationInvalid("This question set has no questions yet.")
+    if options.memory_limit is not None:
+        over = [str(fit) for fit in fits(models, options.memory_limit) if fit.fits is False]
+        if over:
+            raise EvaluationInvalid(f"Not within the memory limit: {'; '.join(over)}.")
     if judges and not JudgePrompt.objects.filter(family=options.prompts).exists():
         raise EvaluationInvalid(f"There are no judge prompts called {options.prompts}.")
 
@@ -124,14 +135,18 @@ def run_start(*, run: Run) -> Run:
     locked = Run.objects.select_for_update().select_related("owner").get(pk=run.pk)
     if is_under_way(locked):
         raise RunBusy
-    everybody = LanguageModel.objects.select_related("endpoint").filter(
-        Q(pk__in=run.contenders.values("pk")) | Q(pk__in=run.judges.values("pk"))
-    )
-    budget_check(user_id=run.owner_id, contenders=everybody)
+    _budget_check(run)
     job = job_create(owner=locked.owner, kind=KIND, parameters={"title": f"Evaluation {run.name}", "run": str(run.pk)})
     Run.objects.filter(pk=run.pk).update(status=Run.Status.QUEUED, error="", finished_at=None, job_id=job.pk)
     run.refresh_from_db()
     return run
+
+
+def _budget_check(run: Run) -> None:
+    everybody = LanguageModel.objects.select_related("endpoint").filter(
+        Q(pk__in=run.contenders.values("pk")) | Q(pk__in=run.judges.values("pk"))
+    )
+    budget_check(user_id=run.owner_id, contenders=everybody)
 
 
 def run_cancel(*, run: Run) -> Run:
@@ -172,27 +187,57 @@ def run_extend(*, run: Run, models: Collection[LanguageModel] = (), judges: Coll
     return run
 
 
+@transaction.atomic
+def run_rejudge(*, run: Run, version: int) -> Run:
+    """Have the next start judge anew what was judged by another version of its reference than `version`, or the newest
+    below it; what was said before stays, to be compared. Raises RunBusy and EvaluationInvalid."""
+    if is_under_way(run):
+        raise RunBusy
+    if not ReferenceAnswer.objects.filter(question__question_set=run.question_set, version=version).exists():
+        raise EvaluationInvalid(f"No reference of these questions has a version {version}.")
+    run.options = msgspec.to_builtins(msgspec.structs.replace(_options(run.options), reference_version=version))
+    run.save(update_fields=["options"])
+    return run
+
+
 def run_do(*, run_id: UUID | str, tell: Callable[[Counts], None]) -> Counts:
     """Do what is missing of a run, here and now. `tell` is called every second; what it raises ends the work.
 
-    Safe to begin again after any end. Raises what `tell` raises.
+    Budgets are looked at as often: once one is spent, the run ends, and what was asked for until then stays. Safe to
+    begin again after any end. Raises what `tell` raises, BudgetSpent and EndpointBudgetSpent.
     """
     run = Run.objects.select_related("question_set", "owner", "baseline").get(pk=run_id)
     Run.objects.filter(pk=run.pk).update(status=Run.Status.RUNNING, started_at=run.started_at or timezone.now())
+    watch = Watch(dict(run.contenders.exclude(endpoint=None).values_list("endpoint__slug", "endpoint__base_url")))
+
+    def watched(counts: Counts) -> None:
+        watch.look()
+        _budget_check(run)
+        tell(counts)
+
+    status, error = Run.Status.FAILED, "Something broke on our side. The log of the server says more; resume it."
     try:
-        counts = async_to_sync(_go)(Engine(plan_of(run)), tell)
+        _budget_check(run)
+        counts = async_to_sync(_go)(Engine(plan_of(run)), watched)
         run_compare(run=run)
+        status, error = Run.Status.DONE, ""
     except (JobCancelled, KeyboardInterrupt):
-        _end(run, Run.Status.CANCELLED)
+        status, error = Run.Status.CANCELLED, ""
         raise
-    except TourneyError as error:
-        _end(run, Run.Status.FAILED, str(error))
+    except TourneyError as problem:
+        error = str(problem)
         raise
-    except Exception:
-        _end(run, Run.Status.FAILED, "Something broke on our side. The log of the server says more; resume it.")
-        raise
-    _end(run, Run.Status.DONE)
+    finally:
+        _note_memory(run, watch)  # before the summary, which shows it
+        _summarise(run)
+        _end(run, status, error)
     return counts
+
+
+def _note_memory(run: Run, watch: Watch) -> None:
+    if watch.peaks:
+        peaks = {name: max(peak, run.memory.get(name, 0)) for name, peak in watch.peaks.items()}
+        Run.objects.filter(pk=run.pk).update(memory=run.memory | peaks)
 
 
 async def _go(engine: Engine, tell: Callable[[Counts], None]) -> Counts:
@@ -203,6 +248,17 @@ async def _go(engine: Engine, tell: Callable[[Counts], None]) -> Counts:
         return await engine.go(pulse)
     finally:
         await close_clients()
+
+
+def _summarise(run: Run) -> None:
+    """Store what the run says so far. That it cannot be computed never costs what was answered and judged."""
+    try:
+        summary_refresh(run_id=run.pk)
+        for vote_set in run.vote_sets.all():
+            vote_set_refresh(vote_set=vote_set)
+    except Exception:
+        log.exception("the summary of run %s could not be computed", run.pk)
+        run.summaries.all().delete()  # the next look at it asks a worker
 
 
 def _end(run: Run, status: str, error: str = "") -> None:

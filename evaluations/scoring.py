@@ -112,6 +112,16 @@ class Orders:
         return self.consistent + self.flipped + self.half_ties + self.errors
 
     @property
+    def decided(self) -> int:
+        """Games with a verdict in both orders."""
+        return self.games - self.errors
+
+    @property
+    def flipped_share(self) -> float | None:
+        """Of the games with a verdict in both orders, the share whose winner changed with the order."""
+        return self.flipped / self.decided if self.decided else None
+
+    @property
     def first_share(self) -> float | None:
         """Of the verdicts that name a side, the share that names the one shown first; 0.5 has no bias."""
         named = self.first_shown + self.second_shown

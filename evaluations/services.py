@@ -1,8 +1,19 @@
 """Every write of evaluations."""
 
+from evaluations.battle_judging import battles_judge, battles_judge_start
 from evaluations.exporting import run_export
 from evaluations.importing import run_import
-from evaluations.questions import judge_prompts_store, questions_import, questions_seed
+from evaluations.questions import (
+    judge_prompts_store,
+    question_set_store,
+    questions_import,
+    questions_seed,
+    reference_correct,
+)
+from evaluations.reading.battles import battle_report_refresh
+from evaluations.reading.run_pairs import run_pair_get, run_pair_refresh
+from evaluations.reading.summaries import summary_refresh, summary_want
+from evaluations.reading.votes import vote_set_delete, vote_set_refresh, votes_import
 from evaluations.running import (
     judge_prompts_seed,
     run_cancel,
@@ -10,14 +21,20 @@ from evaluations.running import (
     run_create,
     run_do,
     run_extend,
+    run_rejudge,
     run_start,
 )
 
 __all__ = [
+    "battle_report_refresh",
+    "battles_judge",
+    "battles_judge_start",
     "judge_prompts_seed",
     "judge_prompts_store",
+    "question_set_store",
     "questions_import",
     "questions_seed",
+    "reference_correct",
     "run_cancel",
     "run_clear_failed",
     "run_create",
@@ -25,5 +42,13 @@ __all__ = [
     "run_export",
     "run_extend",
     "run_import",
+    "run_pair_get",
+    "run_pair_refresh",
+    "run_rejudge",
     "run_start",
+    "summary_refresh",
+    "summary_want",
+    "vote_set_delete",
+    "vote_set_refresh",
+    "votes_import",
 ]

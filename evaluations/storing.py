@@ -4,15 +4,20 @@ from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 from django.db import transaction
+from django.utils import timezone
 
+from common.refusals import is_refusal
 from evaluations.models import Answer, JudgePrompt, Judgment, Run
 from evaluations.planning import Dialogue, JudgeUnit
+from evaluations.scorers import Matcher, Rubric, on_scale
 from evaluations.verdicts import State, Verdict
 from providers.live_types import GenerationRecord
 from providers.models import GeneratedText
 from providers.services import generation_note
 
+FOUND_LENGTH = 500
 # The columns that a judgment takes over from an equal one.
 KEPT = ("text", "reasoning", "status", "finish_reason", "upstream_model", "adapter", "code_version", "sampling")
 
@@ -26,7 +31,7 @@ def answer_store(*, run: Run, dialogue: Dialogue, turn: int, record: GenerationR
         model_id=dialogue.model_id,
         choice=dialogue.choice,
         turn=turn,
-        defaults=asdict(record),
+        defaults=asdict(record) | {"is_refusal": is_refusal(record.text, record.finish_reason)},
     )
     if is_new:
         generation_note(model_id=dialogue.model_id, user_id=run.owner_id, record=record)
@@ -38,6 +43,7 @@ def judgment_store(
     run: Run,
     unit: JudgeUnit,
     prompt: JudgePrompt,
+    rubric: Rubric | None,
     reference_id: int | None,
     user_prompt: str,
     record: GenerationRecord,
@@ -57,12 +63,33 @@ def judgment_store(
             "reference_id": reference_id,
             "user_prompt": user_prompt,
             "state": verdict.state,
-            "score": verdict.score,
+            "score": on_scale(rubric.mean(verdict.ratings)) if rubric and verdict.ratings else verdict.score,
+            "details": {"scorer": msgspec.to_builtins(rubric), "ratings": verdict.ratings} if rubric else {},
             "winner": winner,
         },
     )
-    if is_new:
+    if is_new and unit.judge_id is not None:
         generation_note(model_id=unit.judge_id, user_id=run.owner_id, record=record)
+
+
+def match_store(*, run: Run, unit: JudgeUnit, scorer: Matcher, answer: str) -> None:
+    """Look at an answer and keep what was found, with how the scorer was set: it may be corrected later."""
+    match, now = scorer.match(answer), timezone.now()
+    settled = msgspec.to_builtins(scorer)
+    Judgment.objects.get_or_create(
+        run=run,
+        **asdict(unit),
+        defaults={
+            "prompt_name": settled["kind"],
+            "details": {"scorer": settled},
+            "state": State.OK,
+            "score": on_scale(float(match.passed)),
+            "text": match.found[:FOUND_LENGTH],
+            "status": GeneratedText.Status.FINISHED,
+            "started_at": now,
+            "finished_at": now,
+        },
+    )
 
 
 def judgment_known(*, unit: JudgeUnit, messages_hash: str, sampling: dict[str, Any]) -> GenerationRecord | None:

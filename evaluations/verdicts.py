@@ -7,7 +7,7 @@ judge (two scores on the first line), Rakuda (1, 2 or 3 at the end) and LLMBar (
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -36,17 +36,22 @@ class Winner(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was read. `score` or `winner` where the state is OK, and `scores` where the form has one for each side."""
+    """What was read. `score`, `winner` or `ratings` where the state is OK, and `scores` where the form has one for each
+    side."""
 
     state: State
     score: float | None = None
     winner: Winner | None = None
     scores: tuple[float, float] | None = None
+    ratings: Mapping[str, float] | None = None
+    """Of a rubric: by criterion, on the rubric's own scale."""
 
 
 NONE = Verdict(State.PARSE)
 NUMBER = r"(-?\d+(?:[.,]\d+)?)"
 OUT_OF = r"\s*(?:(?:/|out of)\s*(\d+))?"
+# A verdict that ends within its brackets: [[1 may have been to be [[10]].
+CUT = re.compile(r"\[\[[^\]\n]*\]?\Z")
 # In the order of trust; the first form that occurs at all decides, and its finds must agree.
 RATINGS = tuple(
     re.compile(pattern, re.IGNORECASE | re.MULTILINE)
@@ -95,6 +100,8 @@ REFUSAL = re.compile(
 def rating_read(text: str, *, low: float = LOWEST, high: float = HIGHEST) -> Verdict:
     """One score from `low` to `high`: [[7]], else a form that is as clear."""
     words = _plain(text)
+    if CUT.search(words):
+        return NONE
     for pattern in RATINGS:
         found = {_rating(match, high) for match in pattern.finditer(words)}
         if len(found) > 1 or None in found:
@@ -108,6 +115,8 @@ def rating_read(text: str, *, low: float = LOWEST, high: float = HIGHEST) -> Ver
 def pair_read(text: str) -> Verdict:
     """Which of two is better: [[A]], [[B]] or [[C]] for a tie, else a form that is as clear."""
     words = _plain(text)
+    if CUT.search(words):
+        return NONE
     for pattern in PAIRS:
         found = {
             LETTERS[match[1].lower()]
@@ -152,6 +161,38 @@ def choice_read(text: str) -> Verdict:
     return _none(words)
 
 
+def ratings_read(text: str, names: Sequence[str], *, low: float, high: float) -> Verdict:
+    """A rating of each criterion of a rubric, as in `clarity: [[4]]`, else as in `clarity: 4`. One that is missing, or
+    that has two different ratings, is no verdict."""
+    words = _plain(text)
+    if CUT.search(words):
+        return NONE
+    ratings: dict[str, float] = {}
+    for name in names:
+        for pattern in _rated(name):
+            found = {_rating(match, high) for match in pattern.finditer(words)}
+            if len(found) > 1 or None in found:
+                return NONE
+            if found:
+                ratings[name] = float(found.pop() or 0)
+                break
+        else:
+            return _none(words)
+    if not all(low <= rating <= high for rating in ratings.values()):
+        return Verdict(State.OUT_OF_RANGE)
+    return Verdict(State.OK, ratings=ratings)
+
+
+def _rated(name: str) -> tuple[re.Pattern[str], ...]:
+    named = rf"(?<!\w){re.escape(name)}\W{{0,6}}"
+    return tuple(
+        re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+        for pattern in (rf"{named}\[\[\s*{NUMBER}{OUT_OF}\s*\]\]", rf"^\W*{named}{NUMBER}{OUT_OF}\W*$")
+    )
+
+
+# The `output_format` of a rubric's prompt, whose reader needs to know the criteria.
+RATINGS_FORM = "[[criterion ratings]]"
 # By the `output_format` of a judge prompt. Another form is one function and one line here.
 READERS: dict[str, Callable[[str], Verdict]] = {
     "[[rating]]": rating_read,

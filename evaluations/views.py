@@ -1,45 +1,42 @@
 """The pages of evaluations: runs, a new one, one run as it fills in, and its answers question by question."""
 
 from typing import Any, cast
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.cache import cache
+from django.core.cache import caches
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import Job, User
-from common.charts.views import FORMATS, chart_response
 from common.errors import TourneyError
-from common.markdown import render as render_markdown
 from evaluations import services
-from evaluations.errors import RunNotFound
-from evaluations.figures import FIGURES, figures_of
+from evaluations.estimating import Estimate, estimate
+from evaluations.figures import FIGURES
 from evaluations.forms import RunForm
-from evaluations.matrix import matrix
-from evaluations.models import Run
-from evaluations.planning import Estimate, chosen_questions, estimate, plan_of
-from evaluations.reports import as_csv, as_markdown
-from evaluations.results import results
-from evaluations.scoring import scores_table
-from evaluations.selectors import answers_to, is_under_way, judgments_on, run_of, runs_of, scores_of
+from evaluations.matrix import matrix, matrix_stored
+from evaluations.models import Run, Summary
+from evaluations.planning import chosen_questions, plan_of
+from evaluations.reading.summaries import Reading, head_of, means_by_version, reading_of, versions_of
+from evaluations.reading.views import references_of
+from evaluations.selectors import is_under_way, newest_reference, run_of_or_404, runs_of
 
 RUNS_A_PAGE = 25
 KEPT_SECONDS = 86_400
-
-
-def _run_or_404(request: HttpRequest, run_id: UUID) -> Run:
-    try:
-        return run_of(cast(User, request.user), run_id)
-    except RunNotFound:
-        raise Http404 from None
+NO_PARTS = ("run_id",)
+# The matrix below is the chart of questions, and that of judges has a page of its own.
+ON_PAGE = ("overall", "radar", "categories", "turns", "spread")
 
 
 def _administrator(request: HttpRequest) -> User:
@@ -90,54 +87,82 @@ def _estimated(owner: User, form: RunForm) -> Estimate:
 @require_safe
 @never_cache
 def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    run = _run_or_404(request, run_id)
-    is_busy = is_under_way(run)
-    # What a run that is over says does not change before it has ended once more.
-    key = f"{run.pk}:{run.status}:{run.finished_at and run.finished_at.timestamp()}"
-    document = results(run) if is_busy else _document(run, f"evaluation:{key}")
-    context = {
+    """How far a run is; once it has ended, what is stored of its results."""
+    run = run_of_or_404(request.user, run_id)
+    is_busy, references = is_under_way(run), references_of(request)
+    reading = None if is_busy else reading_of(run, references, parts=NO_PARTS) or reading_of(run, parts=NO_PARTS)
+    if not is_busy and reading is None:
+        services.summary_want(run)
+    job = Job.objects.filter(pk=run.job_id).first() if run.job_id else None
+    context: dict[str, Any] = {
         "run": run,
         "is_busy": is_busy,
-        "job": Job.objects.filter(pk=run.job_id).first() if run.job_id else None,
-        "document": document,
-        "missing": {state: count for state, count in document["judgment_states"].items() if state != "ok"},
-        "key": f"{key}:{is_busy and uuid4()}",
-        "kept_seconds": 1 if is_busy else KEPT_SECONDS,
-        # Functions: the template asks for them where it does not have them yet.
-        "matrix": lambda: matrix(run, set(chosen_questions(run))),
-        # They would only get in the way of a page that changes every second.
-        "figures": lambda: {} if is_busy else _figures(run),
-        "categories": sorted({name for row in document["model_results"] for name in row["category_breakdown"]}),
-        "turns": sorted({turn for row in document["model_results"] for turn in row["turn_scores"]}),
-        "has_games": any(judge["games"] for judge in document["judges"]["each"].values()),
+        "is_waiting": not is_busy and reading is None,
+        "job": job,
+        "rate": _rate(job) if is_busy and job else None,
+        "newest": newest_reference(run) if request.user.is_staff else 0,
     }
+    if reading is None:
+        context |= {"head": head_of(run, None), "matrix": matrix(run, set(chosen_questions(run)))}
+    else:
+        head, body = _kept(run, reading)
+        query = f"references={reading.summary.references}" if reading.summary.references else ""
+        context |= {"head": head, "body": body, "query": query, "has_files": True}
     return render(request, "evaluations/detail.html", context)
 
 
-def _document(run: Run, key: str) -> dict[str, Any]:
-    return cast(dict[str, Any], cache.get_or_set(key, lambda: results(run), KEPT_SECONDS))
+def _kept(run: Run, reading: Reading) -> tuple[dict[str, Any], SafeString]:
+    """What stands above the run, and its tables and charts: drawn once for each summary and language."""
+    summary = reading.summary
+    key = f"evaluation:{summary.pk}:{summary.computed_at.timestamp()}:{run.status}:{get_language()}"
+    kept = caches["html"].get(key)
+    if kept is None:
+        reading = Reading(run, Summary.objects.get(pk=summary.pk))
+        body = render_to_string("evaluations/results.html", {"run": run, **_shown(run, reading)})
+        kept = head_of(run, reading.document), body
+        caches["html"].set(key, kept, KEPT_SECONDS)
+    return kept[0], mark_safe(kept[1])  # a template's own output
 
 
-def _figures(run: Run) -> dict[str, Any]:
-    """Each chart with the address of its files."""
-    found = {}
-    for name, figure in figures_of(scores_of(run)).items():
-        address = reverse("evaluations:chart", args=(run.pk, name, "svg"))
-        found[name] = (figure, address.removesuffix(".svg"))
-    return found
+def _rate(job: Job) -> float | None:
+    """Answers and judgments a minute since it began."""
+    seconds = (timezone.now() - job.started_at).total_seconds() if job.started_at else 0.0
+    return 60 * job.done / seconds if seconds >= 1 else None
+
+
+def _shown(run: Run, reading: Reading) -> dict[str, Any]:
+    """What the page of a run that is over shows."""
+    document, facts = reading.document, reading.facts
+    versions = versions_of(run)
+    return {
+        "document": document,
+        "references": reading.summary.references,
+        "versions": versions,
+        "by_version": means_by_version(run) if versions else [],
+        "query": f"references={reading.summary.references}" if reading.summary.references else "",
+        "matrix": matrix_stored(run, reading),
+        "figures": {name: FIGURES[name](facts) for name in ON_PAGE} if facts.lines else {},
+        "charts": reverse("evaluations:chart", args=(run.pk, "x", "svg")).removesuffix("x.svg"),
+        "categories": list(facts.categories),
+        "turns": [str(turn) for turn in facts.turns],
+        "has_games": reading.has_games,
+    }
 
 
 @login_required
 @require_POST
 def act(request: HttpRequest, run_id: UUID, action: str) -> HttpResponseRedirect:
-    """Cancel a run, resume it, or ask again what failed."""
+    """Cancel a run, resume it, ask again what failed, or judge again by the newest references."""
     _administrator(request)
-    run = _run_or_404(request, run_id)
+    run = run_of_or_404(request.user, run_id)
     try:
         with transaction.atomic():
             match action:
                 case "cancel":
                     services.run_cancel(run=run)
+                case "rejudge" if run.status != Run.Status.IMPORTED:
+                    services.run_rejudge(run=run, version=newest_reference(run))
+                    services.run_start(run=run)
                 case "resume" if run.status != Run.Status.IMPORTED:
                     services.run_start(run=run)
                 case "retry" if run.status != Run.Status.IMPORTED:
@@ -148,72 +173,3 @@ def act(request: HttpRequest, run_id: UUID, action: str) -> HttpResponseRedirect
     except TourneyError as error:
         messages.error(request, str(error))
     return redirect("evaluations:detail", run.pk)
-
-
-@login_required
-@require_safe
-def question(request: HttpRequest, run_id: UUID, number: int) -> HttpResponse:
-    """All answers to one question side by side, with what the judges said."""
-    run = _run_or_404(request, run_id)
-    found = get_object_or_404(run.question_set.questions, number=number)
-    numbers = sorted(run.question_set.questions.filter(pk__in=chosen_questions(run)).values_list("number", flat=True))
-    answers, judgments = list(answers_to(run, found.pk)), list(judgments_on(run, found.pk))
-    turns = [
-        {
-            "number": index,
-            "prompt": prompt,
-            "answers": [
-                {
-                    "answer": answer,
-                    "html": render_markdown(answer.text),
-                    "judgments": [one for one in judgments if one.turn == index and _is_on(one, answer)],
-                }
-                for answer in answers
-                if answer.turn == index
-            ],
-            "games": [one for one in judgments if one.turn == index and one.model_b_id],
-        }
-        for index, prompt in enumerate(found.turns, start=1)
-    ]
-    context = {
-        "run": run,
-        "question": found,
-        "turns": turns,
-        "reference": found.references.first(),
-        "before": max((one for one in numbers if one < number), default=None),
-        "after": min((one for one in numbers if one > number), default=None),
-    }
-    return render(request, "evaluations/question.html", context)
-
-
-def _is_on(judgment: Any, answer: Any) -> bool:
-    return judgment.model_b_id is None and judgment.model_a_id == answer.model_id and judgment.choice == answer.choice
-
-
-@login_required
-@require_safe
-def chart(request: HttpRequest, run_id: UUID, name: str, ending: str) -> HttpResponse:
-    run = _run_or_404(request, run_id)
-    scores = scores_of(run)
-    if name not in FIGURES or ending not in FORMATS or not scores:
-        raise Http404
-    return chart_response(FIGURES[name](scores, scores_table(scores)), ending)
-
-
-@login_required
-@require_safe
-def table(request: HttpRequest, run_id: UUID, ending: str) -> HttpResponse:
-    """The results as json, csv or md."""
-    run = _run_or_404(request, run_id)
-    document = results(run)
-    match ending:
-        case "json":
-            response: HttpResponse = JsonResponse(document, json_dumps_params={"ensure_ascii": False, "indent": 2})
-        case "csv":
-            response = HttpResponse("".join(as_csv(document)), content_type="text/csv; charset=utf-8")
-        case "md":
-            response = HttpResponse(as_markdown(document), content_type="text/markdown; charset=utf-8")
-        case _:
-            raise Http404
-    response.headers["Content-Disposition"] = f'attachment; filename="{run.name}.{ending}"'
-    return response

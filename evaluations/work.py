@@ -4,6 +4,7 @@ from typing import Any
 
 from accounts.jobs import Progress, job_kind
 from accounts.models import Job
+from evaluations import battle_judging
 from evaluations.running import KIND, run_work
 
 
@@ -11,3 +12,9 @@ from evaluations.running import KIND, run_work
 def evaluation_work(job: Job, progress: Progress) -> dict[str, Any]:
     """Safe to begin again: only what is missing is done."""
     return run_work(job.parameters, progress)
+
+
+@job_kind(battle_judging.KIND)
+def battle_judging_work(job: Job, progress: Progress) -> dict[str, Any]:
+    """Safe to begin again: only what is missing is done."""
+    return battle_judging.battles_work(job.parameters, job.owner, progress)

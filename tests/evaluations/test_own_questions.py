@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
-from evaluations.models import REFERENCE_CATEGORIES, Question
+from evaluations.models import Question
 from evaluations.options import TEMPERATURES
 from evaluations.questions import OWN_FILE
 from evaluations.services import questions_seed
 
+# Source: FastChat, fastchat/llm_judge/common.py (NEED_REF_CATS)
+REFERENCE_CATEGORIES = ("math", "reasoning", "coding")
 ENTRIES = yaml.safe_load(OWN_FILE.read_text(encoding="utf-8"))
 REFERENCES = {entry["number"]: entry["reference"] for entry in ENTRIES if "reference" in entry}
 

@@ -1,5 +1,7 @@
 """The pages of evaluations: for who may see a run, safe with hostile answers, and honest while it is under way."""
 
+import csv
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -49,11 +51,54 @@ def test_a_finished_run_shows_tables_matrix_charts_and_files(admin: Client, tiny
         assert admin.get(reverse(f"evaluations:{wrong[0]}", args=wrong[1:])).status_code == 404
 
 
+def test_scorers_are_shown_and_a_set_of_them_needs_no_judge(admin: Client, tiny: Ground) -> None:
+    rubric = {"kind": "rubric", "criteria": [{"name": "clarity"}], "turn": 1}
+    tiny.upstream.scripts["rates"] = Always("clarity: [[4]]")
+    tiny.question_set.questions.filter(number=1).update(scorers=[rubric, {"kind": "contains", "answers": ["alpha"]}])
+    run = done(tiny.run(judges="rates", options={"max_questions": 1}))
+    text = page(admin, "detail", run.pk)
+    assert "1 of 1, 100.0%" in text
+    assert "4.00 of 5, 1 ratings" in text
+    text = page(admin, "question", run.pk, 1)
+    assert "clarity: 4" in text
+    assert "contains: 10" in text
+    assert "clarity: 4" not in page(admin, "table", run.pk, "html")
+    wanted = {"name": "new", "question_set": "tiny", "models": ["alpha"], "mode": "single", "estimate": "1"}
+    refused = admin.post(reverse("evaluations:new"), wanted)
+    assert (refused.status_code, b"needs a judge" in refused.content) == (400, True)
+    tiny.question_set.questions.update(scorers=[{"kind": "exact", "answers": ["alpha 2"]}])
+    assert "Matches, at no cost" in admin.post(reverse("evaluations:new"), wanted).content.decode()
+
+
+def test_question_sets_are_read_by_category_with_their_references(
+    client: Client, tiny: Ground, django_assert_max_num_queries: object
+) -> None:
+    tiny.question_set.questions.filter(number=2).update(
+        turns=["<script>alert(1)</script>"], scorers=[{"kind": "exact", "answers": ["x"]}]
+    )
+    client.force_login(factories.user())
+    assert "Tiny" in page(client, "sets")
+    with django_assert_max_num_queries(8):  # type: ignore[operator]
+        text = page(client, "set", "tiny")
+    assert all(words in text for words in ("Question 1?", "Again forty-two.", "by somebody", "exact"))
+    assert "<script>alert" not in text
+    address = reverse("evaluations:set", args=("tiny",))
+    assert "Question 1?" not in client.get(f"{address}?category=writing").content.decode()
+    assert client.get(reverse("evaluations:set", args=("none",))).status_code == 404
+
+
 def test_games_are_shown_with_the_judges_biases(admin: Client, tiny: Ground) -> None:
     run = done(tiny.run(judges="biased", mode="pairwise-all"))
     text = page(admin, "detail", run.pk)
     assert "Flipped by order" in text
     assert "100.0%" in text
+    assert "Tokens a second" in text, "how models answered is shown though nothing was graded"
+    for ending in ("md", "html"):
+        assert "Tokens a second" in page(admin, "table", run.pk, ending)
+    (alpha,) = [
+        row for row in csv.DictReader(page(admin, "table", run.pk, "csv").splitlines()) if row["model"] == "Alpha"
+    ]
+    assert (alpha["answers"], alpha["failed"], alpha["refusals"]) == ("6", "0", "0")
     assert "swapped" in page(admin, "question", run.pk, 1)
 
 

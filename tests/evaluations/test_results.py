@@ -105,6 +105,9 @@ def test_the_command_says_what_is_missing_and_asks_again(command: Ground, capsys
         mtbench("--models", "alpha", "--judge-model", "judge", "--max-questions", "2", "--name", "mine")
     assert end.value.code == 3
     assert "4 verdicts are missing" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        mtbench("--resume", "--name", "mine")  # does nothing, and still says so
+    assert end.value.code == 3
     command.upstream.scripts["judge"] = works
     mtbench("--retry-failed", "--name", "mine")
     assert len(command.upstream.asked("alpha")) == 4
@@ -130,7 +133,7 @@ def test_the_command_lists_and_estimates(command: Ground, capsys: pytest.Capture
     mtbench("--list-models")
     assert "alpha  Alpha" in capsys.readouterr().out
     mtbench("--models", "alpha", "--judge-model", "judge", "--estimate")
-    assert "6 answers and 6 judgments" in capsys.readouterr().err
+    assert "6 answers, 6 judgments" in capsys.readouterr().err
     assert not command.upstream.requests
 
 

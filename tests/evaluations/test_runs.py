@@ -1,6 +1,7 @@
 """A run does all that is missing and nothing twice, whatever ended it before."""
 
 from collections import Counter
+from dataclasses import dataclass
 
 import pytest
 
@@ -8,14 +9,18 @@ from accounts import jobs
 from accounts.jobs import JobCancelled
 from evaluations.engine import Counts
 from evaluations.errors import EvaluationInvalid, RunBusy, RunExists
+from evaluations.estimating import estimate
 from evaluations.models import Run
-from evaluations.planning import estimate, plan_of
+from evaluations.planning import plan_of
 from evaluations.scoring import games_table, orders, scores_table
-from evaluations.selectors import cost_of, games_of, scores_of, states_of
+from evaluations.selectors import cost_of, figures_of, games_of, scores_of, states_of
 from evaluations.services import run_cancel, run_clear_failed, run_do, run_extend, run_start
 from leaderboard.models import Comparison
-from tests.evaluations.scripted import Ground
-from tests.fakes.scripts import Failure
+from providers.errors import BudgetSpent
+from providers.models import LanguageModel
+from providers.services import presets_seed
+from tests.evaluations.scripted import Always, Grades, Ground, Says
+from tests.fakes.scripts import Answer, Call, Failure
 
 pytestmark = pytest.mark.django_db
 
@@ -203,3 +208,97 @@ def test_a_name_is_given_once(tiny: Ground) -> None:
     tiny.run()
     with pytest.raises(RunExists):
         tiny.run()
+
+
+def test_answers_that_decline_are_counted_by_model(tiny: Ground) -> None:
+    tiny.upstream.scripts["shy"] = Always("I'm sorry, but I can't help with that.")
+    run = tiny.run(models="alpha shy")
+    do(run)
+    figures = figures_of(run)
+    assert (figures["Shy"]["refusals"], figures["Shy"]["refusal_share"]) == (6, 1.0)
+    assert figures["Alpha"]["refusals"] == 0
+
+
+@dataclass
+class FailsEverySecondTime:
+    """A judge that answers 400 to every other request."""
+
+    calls: int = 0
+
+    async def play(self, call: Call) -> None:
+        self.calls += 1
+        await (Grades() if self.calls % 2 else Failure("400 Bad Request")).play(call)
+
+
+def test_a_judge_that_fails_half_of_the_time_leaves_gaps_that_can_be_filled(tiny: Ground) -> None:
+    tiny.upstream.scripts["moody"] = FailsEverySecondTime()
+    run = tiny.run(judges="moody")
+    counts = do(run)
+    assert (counts.judgments, counts.unread) == (12, 6)
+    assert states_of(run) == {"ok": 6, "upstream": 6}
+    assert len(scores_of(run)) == 6
+    for _ in range(4):  # each leaves half of what was missing
+        run_clear_failed(run=run)
+        do(run)
+    assert states_of(run) == {"ok": 12}
+    assert len(tiny.upstream.asked("alpha")) == 6
+
+
+@dataclass
+class CutOff:
+    """A judge whose words end at its limit of tokens."""
+
+    text: str
+
+    async def play(self, call: Call) -> None:
+        await Answer(self.text, seconds_a_token=0, reason="length").play(call)
+
+
+@pytest.mark.parametrize(("text", "state"), [("Rating: 1", "parse"), ("Rating: [[1]] since", "ok")])
+def test_a_verdict_that_may_be_cut_off_is_none(tiny: Ground, text: str, state: str) -> None:
+    tiny.upstream.scripts["cut"] = CutOff(text)
+    run = tiny.run(models="alpha", judges="cut", options={"max_questions": 1})
+    do(run)
+    assert states_of(run) == {state: 2}
+
+
+def test_a_budget_that_is_spent_meanwhile_ends_the_run_and_keeps_what_was_paid_for(tiny: Ground) -> None:
+    tiny.upstream.scripts["slow"] = Says("slow", seconds=0.7)
+    model = tiny.model("slow")
+    model.output_price = 500_000
+    model.save()
+    tiny.owner.monthly_budget = 3
+    tiny.owner.save()
+    run = tiny.run(models="slow")
+    with pytest.raises(BudgetSpent):
+        do(run)
+    run.refresh_from_db()
+    assert run.status == Run.Status.FAILED
+    assert "budget" in run.error
+    assert 0 < run.answers.count() < 6
+    with pytest.raises(BudgetSpent):
+        do(run)
+    tiny.owner.monthly_budget = None
+    tiny.owner.save()
+    assert do(run).done == 12
+
+
+@pytest.mark.parametrize("upstream_id", ["gpt-5-mini", "o4-mini", "gpt-4.1-nano", "gpt-4-turbo-2024-04-09"])
+def test_judges_of_each_family_are_asked_as_they_take_it(tiny: Ground, upstream_id: str) -> None:
+    """By the rows of the catalogue as they are seeded, moved to the fake upstream."""
+    presets_seed()
+    judge = LanguageModel.objects.get(upstream_id=upstream_id, endpoint__slug="openai")
+    is_reasoning = judge.is_reasoning
+    judge.endpoint = tiny.endpoint
+    judge.save()
+    tiny.models[upstream_id] = judge
+    tiny.upstream.scripts[upstream_id] = Grades()
+    run = tiny.run(models="alpha", judges=upstream_id, options={"max_questions": 1})
+    do(run)
+    asked = tiny.upstream.asked(upstream_id)[0]
+    assert ("temperature" in asked.sampling) is not is_reasoning
+    assert ("max_completion_tokens" in asked.sampling) is is_reasoning
+    assert asked.sampling.get("max_completion_tokens", asked.sampling.get("max_tokens")) == 2048 * (
+        8 if is_reasoning else 1
+    )
+    assert states_of(run) == {"ok": 2}

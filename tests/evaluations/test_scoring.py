@@ -42,6 +42,7 @@ def test_orders_tell_flips_from_half_ties_and_errors() -> None:
     found = orders([game(1, 1), game(1, 2), game(0, 1), game(0, 0), game(None, 2)])
     assert (found.consistent, found.flipped, found.half_ties, found.errors) == (2, 1, 1, 1)
     assert found.first_share == pytest.approx(4 / 6)
+    assert found.flipped_share == 1 / 4, "a game without one of its verdicts tells nothing of flips"
 
 
 def test_a_paired_difference_is_over_shared_questions() -> None:

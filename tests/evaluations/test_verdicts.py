@@ -72,6 +72,8 @@ def test_a_clear_rating_is_read(text: str, score: float) -> None:
         ("First turn [[3]], second turn [[8]]", State.PARSE),
         ("Rating: [[8/100]]", State.PARSE),
         ("The array [3] holds the value.", State.PARSE),
+        ("Rating: [[1", State.PARSE),
+        ("Rating: [[10]", State.PARSE),
         ("Rating: [[11]]", State.OUT_OF_RANGE),
         ("Rating: [[0]]", State.OUT_OF_RANGE),
         ("Rating: [[-1]]", State.OUT_OF_RANGE),
@@ -96,7 +98,9 @@ def test_a_clear_winner_is_read(text: str, winner: Winner) -> None:
     assert pair_read(text).winner is winner
 
 
-@pytest.mark.parametrize("text", ["[[A]] or perhaps [[B]]", "It is unclear whether Output (a) is better.", "A and B."])
+@pytest.mark.parametrize(
+    "text", ["[[A]] or perhaps [[B]]", "Final verdict: [[A", "It is unclear whether Output (a) is better.", "A and B."]
+)
 def test_two_winners_are_none(text: str) -> None:
     assert pair_read(text).state is State.PARSE
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import msgspec
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -18,9 +20,15 @@ from common.errors import TourneyError
 from evaluations import api
 from evaluations.console import summary
 from evaluations.engine import Counts
+from evaluations.errors import RunBusy
+from evaluations.estimating import Estimate, estimate
+from evaluations.fitting import fits
 from evaluations.models import Run
-from evaluations.planning import Estimate, estimate, plan_of
+from evaluations.options import Options
+from evaluations.planning import plan_of
+from evaluations.selectors import is_judged_by_itself, is_under_way, states_of
 from evaluations.services import run_clear_failed, run_create, run_do, run_extend
+from evaluations.verdicts import State
 from providers.models import LanguageModel
 
 EX_GAPS = 3
@@ -43,10 +51,14 @@ class Command(BaseCommand):
         parser.add_argument("--repeats", type=int, default=1, help="how often each judge judges the same")
         parser.add_argument("--seed", type=int)
         parser.add_argument("--max-tokens", type=int, default=1024, help="of an answer")
+        parser.add_argument("--judge-max-tokens", type=int, default=2048, help="of a judgment")
+        parser.add_argument(
+            "--memory-limit", type=float, metavar="GB", help="refuse models of our own engines that need more"
+        )
         parser.add_argument("--prompts", default="tourney", help="family of judge prompts, for example fastchat")
         parser.add_argument("--name", default="", help="what the run is called")
         parser.add_argument(
-            "--output-dir", type=Path, help="results as JSON, CSV, Markdown, charts and FastChat's files"
+            "--output-dir", type=Path, help="report.html, JSON, CSV, Markdown, charts and FastChat's files"
         )
         parser.add_argument("--resume", action="store_true", help="go on with the run of --name, or the latest one")
         parser.add_argument("--retry-failed", action="store_true", help="ask again what failed; implies --resume")
@@ -59,38 +71,52 @@ class Command(BaseCommand):
                 self.stdout.write(f"{model.slug}  {model.name}")
             return
         try:
-            run = self._resumed(options) if options["resume"] or options["retry_failed"] else self._new(options)
+            if options["estimate"]:
+                with transaction.atomic():
+                    self._tell(run := self._run(options), estimate(plan_of(run)))
+                    transaction.set_rollback(True)
+                return
+            if options["output_dir"]:
+                options["output_dir"].mkdir(parents=True, exist_ok=True)
+            run = self._run(options)
             if options["retry_failed"]:
                 self.stderr.write(f"{run_clear_failed(run=run)} failed ones are asked again.")
             self._tell(run, estimate(plan_of(run)))
-            if options["estimate"]:
-                return
             counts = self._do(run)
         except TourneyError as error:
             raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror}.") from error
         run.refresh_from_db()
         self.stdout.write(summary(run))
         if options["output_dir"]:
             for path in api.Results(run).save(options["output_dir"]):
                 self.stderr.write(str(path))
-        if counts.failed or counts.unread:
-            self.stderr.write(f"{counts.failed} answers and {counts.unread} verdicts are missing.")
+        unread = sum(count for state, count in states_of(run).items() if state != State.OK)
+        if counts.failed or unread:
+            self.stderr.write(f"{counts.failed} answers and {unread} verdicts are missing.")
             sys.exit(EX_GAPS)
 
+    def _run(self, options: dict[str, Any]) -> Run:
+        return self._resumed(options) if options["resume"] or options["retry_failed"] else self._new(options)
+
     def _new(self, options: dict[str, Any]) -> Run:
-        if not options["models"] or not options["judges"]:
+        question_set = api.question_set(options["slug"])
+        if not options["models"] or not (options["judges"] or is_judged_by_itself(question_set)):
             raise CommandError("Name --models and --judge-model. --list-models shows which there are.")
         wanted = {
             "max_questions": options["max_questions"],
             "repeats": options["repeats"],
             "seed": options["seed"],
             "max_tokens": options["max_tokens"],
+            "judge_max_tokens": options["judge_max_tokens"],
+            "memory_limit": options["memory_limit"],
             "prompts": options["prompts"],
         }
         return run_create(
             owner=api.owner(),
             name=options["name"] or api.free_name(),
-            question_set=api.question_set(options["slug"]),
+            question_set=question_set,
             models=[api.model(name) for name in options["models"]],
             judges=[api.model(name) for name in options["judges"]],
             mode=options["mode"],
@@ -103,15 +129,22 @@ class Command(BaseCommand):
         run = (runs.filter(name=options["name"]) if options["name"] else runs).first()
         if run is None:
             raise CommandError("There is no such run to go on with.")
+        if is_under_way(run):
+            raise RunBusy
         models = [api.model(name) for name in options["models"]]
         judges = [api.model(name) for name in options["judges"]]
         return run_extend(run=run, models=models, judges=judges) if models or judges else run
 
     def _tell(self, run: Run, expected: Estimate) -> None:
         cost = "a cost that is not known" if expected.cost is None else f"about {expected.cost:.4f} US dollars"
+        settled = msgspec.convert(run.options, Options)
+        if settled.memory_limit is not None:
+            for fit in fits(run.contenders.select_related("endpoint"), settled.memory_limit):
+                self.stderr.write(str(fit))
         self.stderr.write(
-            f"Run {run.name}: {expected.answers} answers and {expected.judgments} judgments to come, about "
-            f"{expected.input_tokens:,} tokens to read and {expected.output_tokens:,} to write, {cost}."
+            f"Run {run.name}: {expected.answers} answers, {expected.judgments} judgments and {expected.matches} "
+            f"matches to come, about {expected.input_tokens:,} tokens to read and {expected.output_tokens:,} to write, "
+            f"{cost}."
         )
 
     def _do(self, run: Run) -> Counts:
@@ -130,7 +163,7 @@ class Command(BaseCommand):
 
 @contextmanager
 def _stoppable() -> Iterator[Callable[[], None]]:
-    """A check that raises JobCancelled after Ctrl-C: what is under way is dropped in good order."""
+    """A check that raises JobCancelled after Ctrl-C or SIGTERM: what is under way is dropped in good order."""
     asked: list[int] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -140,11 +173,12 @@ def _stoppable() -> Iterator[Callable[[], None]]:
         if asked:
             raise JobCancelled
 
-    before = signal.signal(signal.SIGINT, stop)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield check
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

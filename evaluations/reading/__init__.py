@@ -1,0 +1,1 @@
+"""Reading what came of runs: stored results, answers side by side, agreement of judges, two runs compared."""
