@@ -1,14 +1,8 @@
 """Whether the parts that Tourney stands on are up: for load balancers, supervisors and people."""
 
 import logging
-import os
-import uuid
 from collections.abc import Callable
-from pathlib import Path
 
-from django.conf import settings
-from django.core.cache import cache
-from django.db import connection
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
@@ -16,12 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from arena_project.celery import app as celery_app
+from arena_project import readiness
 from providers.models import LanguageModel
 
 log = logging.getLogger(__name__)
-
-BROKER_TIMEOUT_SECONDS = 1
 
 
 class HealthSerializer(serializers.Serializer[dict[str, object]]):
@@ -32,30 +24,11 @@ class HealthSerializer(serializers.Serializer[dict[str, object]]):
     )
 
 
-def _database() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-
-
-def _cache() -> None:
-    name = f"health:{uuid.uuid4()}"
-    cache.set(name, 1, timeout=5)
-    if cache.get(name) != 1:
-        raise RuntimeError("the cache forgot a value at once")
-    cache.delete(name)
-
-
-def _broker() -> None:
-    if settings.CELERY_BROKER_URL.startswith("filesystem"):
-        folder = Path(str(settings.CELERY_BROKER_TRANSPORT_OPTIONS["data_folder_out"]))
-        if not os.access(folder, os.W_OK):
-            raise RuntimeError("the broker's folder cannot be written")
-        return
-    with celery_app.connection_for_write(connect_timeout=BROKER_TIMEOUT_SECONDS) as broker:
-        broker.ensure_connection(max_retries=1, timeout=BROKER_TIMEOUT_SECONDS)
-
-
-NEEDED: dict[str, Callable[[], None]] = {"database": _database, "cache": _cache, "broker": _broker}
+NEEDED: dict[str, Callable[[], None]] = {
+    "database": readiness.database,
+    "cache": readiness.cache_keeps,
+    "broker": readiness.broker,
+}
 
 
 class HealthView(APIView):

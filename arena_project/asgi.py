@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import threading
 from typing import Any, cast
 
 from django.core.asgi import get_asgi_application
@@ -17,9 +18,11 @@ from django.conf import settings  # noqa: E402
 from django.urls import path  # noqa: E402
 
 from arena_project.backpressure import waits_for_reader  # noqa: E402
+from arena_project.probes import Probes  # noqa: E402
 from battles.consumers import BattleConsumer  # noqa: E402
 from common.origin import SameOrigin  # noqa: E402
 from common.proxies import TrustedProxies  # noqa: E402
+from common.tracing import tracing_begin  # noqa: E402
 from conversations.consumers import ConversationConsumer  # noqa: E402
 from providers.live import interrupt_all  # noqa: E402
 
@@ -30,9 +33,16 @@ websocket_routes: list[Any] = [
 ]
 
 
+THREADS_END_WITHIN_SECONDS = 3.0
+
+
 def save_before_shutdown() -> None:
     """Let daphne wait until what is being written is stored. It has no lifespan events, so its reactor is asked;
-    under another server there is no reactor, and an answer keeps what was saved on the way."""
+    under another server there is no reactor, and an answer keeps what was saved on the way.
+
+    Once the event loop has ended, Python would wait for the threads of requests that were cut off, and they for the
+    loop: it ends all the same, after a moment for those that are still at the database.
+    """
     reactor = sys.modules.get("twisted.internet.reactor")
     if reactor is None:
         return
@@ -41,7 +51,13 @@ def save_before_shutdown() -> None:
     def save() -> Any:
         return Deferred.fromFuture(asyncio.ensure_future(interrupt_all()))
 
+    def end() -> None:
+        timer = threading.Timer(THREADS_END_WITHIN_SECONDS, os._exit, [0])
+        timer.daemon = True
+        timer.start()
+
     cast(Any, reactor).addSystemEventTrigger("before", "shutdown", save)
+    cast(Any, reactor).addSystemEventTrigger("after", "shutdown", end)
 
 
 def bound_requests() -> None:
@@ -56,12 +72,16 @@ def bound_requests() -> None:
 save_before_shutdown()
 bound_requests()
 
+tracing_begin(process="web")
+
 application = TrustedProxies(
-    ProtocolTypeRouter(
-        {
-            "http": waits_for_reader(django_application),
-            "websocket": AllowedHostsOriginValidator(SameOrigin(AuthMiddlewareStack(URLRouter(websocket_routes)))),
-        }
+    Probes(
+        ProtocolTypeRouter(
+            {
+                "http": waits_for_reader(django_application),
+                "websocket": AllowedHostsOriginValidator(SameOrigin(AuthMiddlewareStack(URLRouter(websocket_routes)))),
+            }
+        )
     ),
     trusted=settings.TRUSTED_PROXIES,
 )

@@ -4,9 +4,12 @@ import os
 from typing import Any
 
 from celery import Celery
+from celery.beat import EmbeddedService
 from celery.signals import worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "arena_project.settings")
+# Set by `manage.py run`, whose one worker is its own clock; workers that are started by themselves share one beat.
+IS_CLOCK = "TOURNEY_WORKER_IS_CLOCK"
 app = Celery("tourney")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
@@ -20,3 +23,6 @@ def _pick_up_jobs(**kwargs: Any) -> None:
     app.send_task("images_purge", countdown=60)
     app.send_task("flags_sweep", countdown=50)
     app.send_task("battles_describe", countdown=70)
+    if IS_CLOCK in os.environ:
+        clock: Any = EmbeddedService(app, thread=True)
+        clock.start()

@@ -74,6 +74,6 @@ def check_redis() -> None:
     import redis  # not needed on one machine, so it is not paid for there
 
     try:
-        redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=3).ping()
+        redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=3, socket_timeout=3).ping()
     except (redis.RedisError, ValueError) as error:
         raise EnvironmentProblem(f"Redis does not answer: {error}. REDIS_URL says where it is.") from error

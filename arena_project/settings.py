@@ -1,5 +1,7 @@
 """The one settings file. Every variable is described in .env.example; none is needed to start."""
 
+import os
+import socket
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from arena_project import __version__
 from arena_project.environment import Env, read_env_file, redis_of_test_worker
 from arena_project.secrets import secret_key_in
+from common.proxies import networks_of
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Env()
@@ -71,6 +74,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "arena_project.observing.ObservingMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "common.middleware.ContentSecurityPolicyMiddleware",
@@ -82,6 +86,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "arena_project.page_limits.PageLimitMiddleware",
 ]
 
 ROOT_URLCONF = "arena_project.urls"
@@ -134,6 +139,8 @@ if REDIS_URL:
             "BACKEND": "django.core.cache.backends.redis.RedisCache",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": "tourney",
+            # One that hangs must not take the threads of the server with it.
+            "OPTIONS": {"socket_timeout": 2.0, "socket_connect_timeout": 1.0},
         }
     }
     CACHES["html"] = CACHES["default"] | {"KEY_PREFIX": "tourney-html"}
@@ -177,12 +184,37 @@ if CELERY_BROKER_URL.startswith("filesystem"):
         "control_folder": str(_broker / "control"),
         "polling_interval": 0.05,
     }
+elif CELERY_BROKER_URL.startswith("redis"):
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 3}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_DEFAULT_QUEUE = "tourney"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
+# What `celery beat`, or the one worker of one machine itself, asks for, by task and seconds: nothing here is the only
+# way to anything, but what a dead process or a broker that was away has left behind is found. A question that waits
+# longer than its turn is not asked twice.
+_PERIODIC = {
+    "leftovers_clear": 30,
+    "jobs_sweep": 60,
+    "flags_sweep": 600,
+    "battles_describe": 600,
+    "images_purge": 3_600,
+    "people_erase_due": 3_600,
+    "retention_apply": 86_400,
+}
+CELERY_BEAT_SCHEDULE = {
+    name: {"task": name, "schedule": seconds, "options": {"expires": seconds}} for name, seconds in _PERIODIC.items()
+}
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "celerybeat-schedule")
+
+# --- How long things are kept; 0 is for ever, but for what people delete themselves ------------------------
+ACCOUNT_GRACE_DAYS = env.int("ACCOUNT_GRACE_DAYS", default=7)
+RETENTION_DELETED_DAYS = env.int("RETENTION_DELETED_DAYS", default=30)
+RETENTION_BATTLES_DAYS = env.int("RETENTION_BATTLES_DAYS", default=0)
+RETENTION_CONVERSATIONS_DAYS = env.int("RETENTION_CONVERSATIONS_DAYS", default=0)
+RETENTION_AUDIT_DAYS = env.int("RETENTION_AUDIT_DAYS", default=0)
 
 # --- People ----------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
@@ -230,6 +262,11 @@ BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
 TRUSTED_PROXIES = env.list("TRUSTED_PROXIES", default=["127.0.0.0/8", "::1"]) if BEHIND_PROXY else []
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# With TLS browsers are told to come back by TLS alone, and who comes without is sent there. Probes are answered before.
+SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=3600 if SECURE else 0)
+SECURE_SSL_REDIRECT = SECURE and BEHIND_PROXY
+# Whether other names below this one have TLS, too, is not ours to say.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 # --- API -------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
@@ -263,12 +300,19 @@ SPECTACULAR_SETTINGS = {
         "SideLabel": ["a", "b"],
         "ReactionValue": "battles.models.Reaction.Value",
         "AgentSide": "conversations.models.Side",
+        "JudgingMode": ["single", "pair"],
+        "ModeEnum": "battles.models.Battle.Mode",
         "GenerationStatus": "providers.models.GeneratedText.Status",
+        "EvaluationMode": "evaluations.models.Run.Mode",
+        "JudgmentState": ["ok", "parse", "out_of_range", "refused", "rate", "timeout", "upstream"],
     },
 }
 API_REQUESTS_PER_MINUTE = env.int("API_REQUESTS_PER_MINUTE", default=600)
 USER_MONTHLY_BUDGET = env.decimal("USER_MONTHLY_BUDGET", default=None)
 REDRAW_FAILED_SIDES = env.bool("REDRAW_FAILED_SIDES", default=True)
+PAGES_PER_MINUTE = env.int("PAGES_PER_MINUTE", default=1200)
+SOCKETS_PER_MINUTE = env.int("SOCKETS_PER_MINUTE", default=120)
+JOBS_PER_HOUR = env.int("JOBS_PER_HOUR", default=120)
 BATTLES_PER_HOUR = env.int("BATTLES_PER_HOUR", default=120)
 REQUEST_MAX_MB = env.int("REQUEST_MAX_MB", default=64)
 
@@ -301,13 +345,27 @@ if not 1 <= PAIRING_BOOST <= 100:
 # --- The embedded engine ---------------------------------------------------------------------------------
 EMBEDDED_ENGINE = env.bool("EMBEDDED_ENGINE", default=True)
 EMBEDDED_PORT = env.int("EMBEDDED_PORT", default=PORT + 1)
+# Where models of our own engines are downloaded to, a folder each.
+MODELS = Path(env.str("MODELS", default=str(VAR / "models"))).resolve()
+
+# --- Engines of our own (vLLM), which `manage.py engines run` looks after ----------------------------------
+ENGINE_PYTHON = env.str("ENGINE_PYTHON", default="")
+ENGINE_ASLEEP = env.str("ENGINE_ASLEEP", default="wait")
+if ENGINE_ASLEEP not in ("wait", "another"):
+    raise ImproperlyConfigured("ENGINE_ASLEEP must be wait or another")
+ENGINE_WAIT_SECONDS = env.float("ENGINE_WAIT_SECONDS", default=300.0)
+ENGINE_START_SECONDS = env.float("ENGINE_START_SECONDS", default=1800.0)
+ENGINE_DRAIN_SECONDS = env.float("ENGINE_DRAIN_SECONDS", default=120.0)
+if min(ENGINE_WAIT_SECONDS, ENGINE_START_SECONDS) <= 0 or ENGINE_DRAIN_SECONDS < 0:
+    raise ImproperlyConfigured("ENGINE_WAIT_SECONDS and ENGINE_START_SECONDS must be more than 0")
+MODELS_OFFLINE = env.bool("MODELS_OFFLINE", default=False)
 
 # --- Pages -----------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_I18N = USE_TZ = True
 STATIC_URL = "static/"
-STATIC_ROOT = VAR / "static"
+STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(VAR / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -321,16 +379,46 @@ STORAGES = {
 }
 SERVESTATIC_USE_FINDERS = SERVESTATIC_AUTOREFRESH = TESTING or DEBUG
 
-# --- Logs ------------------------------------------------------------------------------------------------
+# --- Metrics: served to whoever has the token or comes from these addresses; without either there are none ----
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+METRICS_FROM = env.list("METRICS_FROM", default=[])
+METRICS_DIR = Path(env.str("METRICS_DIR", default=str(VAR / "metrics" / socket.gethostname())))
+METRICS_WORKER_PORT = env.int("METRICS_WORKER_PORT", default=0)
+METRICS_WORKER_HOST = env.str("METRICS_WORKER_HOST", default="127.0.0.1")
+try:
+    networks_of(METRICS_FROM)
+except ValueError as error:
+    raise ImproperlyConfigured(f"METRICS_FROM must be addresses or networks: {error}") from error
+if (METRICS_TOKEN or METRICS_FROM or METRICS_WORKER_PORT) and not TESTING:
+    METRICS_DIR.mkdir(parents=True, exist_ok=True)
+    # Read by prometheus_client when common.metrics is imported: all processes of this host count together.
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_DIR)
+OTEL = env.bool("OTEL", default=False)
+
+# --- Logs: JSON where this is a real server, plain where somebody looks at a terminal ---------------------
+LOG_FORMAT = env.str("LOG_FORMAT", default="json" if SECURE else "plain")
+if LOG_FORMAT not in ("json", "plain"):
+    raise ImproperlyConfigured("LOG_FORMAT must be json or plain")
+LOG_REQUESTS = env.bool("LOG_REQUESTS", default=LOG_FORMAT == "json")
+LOG_PROMPTS = env.bool("LOG_PROMPTS", default=False)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "formatters": {
+        "plain": {"()": "common.logs.PlainFormatter"},
+        "json": {"()": "common.logs.JSONFormatter"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
+        # At DEBUG these log what is sent, or every statement of SQL with its values.
+        **{
+            name: {"level": "DEBUG" if LOG_PROMPTS else "INFO"}
+            for name in ("openai", "anthropic", "django.db.backends")
+        },
+        **{name: {"level": "INFO"} for name in ("httpcore2", "markdown_it")},
         "daphne": {"level": "WARNING"},
         "stamina": {"level": "ERROR"},  # providers.client says more of each retry
         "django.channels.server": {"level": "WARNING"},

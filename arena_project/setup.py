@@ -81,6 +81,12 @@ def static_fingerprint() -> str:
     return digest.hexdigest()
 
 
+def metrics_clear() -> None:
+    """Begin to count anew: files of processes that are gone would be read again for ever."""
+    for file in Path(settings.METRICS_DIR).glob("*.db"):
+        file.unlink(missing_ok=True)
+
+
 def leftovers_clear(began_at: datetime) -> None:
     """Mark what a dead server left under way as interrupted, and have the leaderboard made if it is out of date.
 
@@ -90,8 +96,10 @@ def leftovers_clear(began_at: datetime) -> None:
     from battles.services import responses_sweep
     from conversations.services import analyses_sweep, conversations_sweep
     from leaderboard.services import snapshots_request
+    from providers.engine_services import engines_unseen_note
 
     responses_sweep(before=began_at)
     conversations_sweep(before=began_at)
     analyses_sweep(before=began_at)
+    engines_unseen_note()
     snapshots_request()

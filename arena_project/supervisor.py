@@ -2,7 +2,7 @@
 
 Knows nothing of Django or of what it runs: programs in, lines out. Each program has a process group of its own, so
 that Ctrl-C reaches only the supervisor, and whatever a program starts is stopped with it. A guard process
-(`supervisor_guard.py`) stops the groups even when the supervisor itself is killed.
+(`common/process_guard.py`) stops the groups even when the supervisor itself is killed.
 """
 
 import asyncio
@@ -13,8 +13,9 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TextIO
+
+from common.processes import STOPS_FOR_GOOD, Guard, describe, signal_group
 
 GRACE_SECONDS = 10.0  # from "please stop" to "stop now"
 FIRST_DELAY_SECONDS = 0.5  # before the first restart; doubles with every death
@@ -23,7 +24,6 @@ STABLE_SECONDS = 20.0  # a program that lived this long may start over with the 
 QUICK_DEATHS = 5  # so many deaths in a row, none of them stable, and it is given up
 HEALTH_SECONDS = 1.0  # between two looks at a program's health
 LONGEST_LINE = 16_384  # bytes; a longer line is cut into several
-STOPS_FOR_GOOD = 78  # EX_CONFIG of sysexits.h: a program's own word that a restart would not help
 COLOURS = (36, 33, 35, 32, 34)  # ANSI: cyan, yellow, magenta, green, blue
 
 Health = Callable[[], Awaitable[bool]]
@@ -65,33 +65,6 @@ class Output:
         with suppress(OSError, ValueError):
             self.stream.write(f"{prefix} {text}\n")
             self.stream.flush()
-
-
-class Guard:
-    """The process that stops our programs should we die without a word."""
-
-    def __init__(self, grace: float) -> None:
-        reading, self.pipe = os.pipe()
-        command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor_guard.py")), str(grace)]
-        self.pid = os.posix_spawn(
-            sys.executable,
-            command,
-            os.environ,
-            file_actions=[(os.POSIX_SPAWN_DUP2, reading, 0)],
-            setpgroup=0,
-            # Ctrl-C in a terminal and an orderly stop are the supervisor's business.
-            setsigmask=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP],
-        )
-        os.close(reading)
-
-    def tell(self, sign: str, pid: int) -> None:
-        with suppress(OSError):
-            os.write(self.pipe, f"{sign}{pid}\n".encode())
-
-    def dismiss(self) -> None:
-        os.close(self.pipe)
-        with suppress(ChildProcessError):
-            os.waitpid(self.pid, 0)
 
 
 class Supervisor:
@@ -255,13 +228,3 @@ class Supervisor:
     def _signal_all(self, number: signal.Signals) -> None:
         for process in self.processes.values():
             signal_group(process.pid, number)
-
-
-def signal_group(pid: int, number: signal.Signals) -> None:
-    """Send a signal to a whole process group; a group that is gone is fine."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, number)
-
-
-def describe(how: int) -> str:
-    return f"signal {signal.Signals(-how).name}" if how < 0 else f"exit status {how}"

@@ -1,5 +1,6 @@
 """The welcome page, the API's documentation page, and the pages for what went wrong."""
 
+import sys
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from rest_framework.response import Response
 from common import middleware
 from common.api import error_response, is_api
 from common.errors import NotAllowed, NotFound
+from common.outages import RETRY_AFTER_SECONDS, Unavailable, outage_of
 from providers import selectors as providers
 
 # Swagger UI writes style attributes; everything else stays as strict as on every page.
@@ -67,9 +69,22 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Depends on nothing that may be broken: no context, no database."""
+    """Depends on nothing that may be broken: no context, no database. Django calls it while it handles the error."""
+    if outage := outage_of(sys.exc_info()[1]):
+        return _unavailable(request, outage)
     if is_api(request):
         return error_response(
             "defect", "Something broke on our side. Nothing of yours was lost; try again.", status=500
         )
     return HttpResponse(loader.render_to_string("500.html"), status=500)
+
+
+def _unavailable(request: HttpRequest, outage: Unavailable) -> HttpResponse:
+    response: HttpResponse
+    if is_api(request):
+        response = error_response(outage.code, str(outage), status=outage.status)
+    else:
+        response = HttpResponse(loader.render_to_string("503.html", {"message": outage}), status=outage.status)
+    response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    response.headers["Cache-Control"] = "no-store"
+    return response

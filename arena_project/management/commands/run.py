@@ -9,7 +9,9 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from arena_project import checks, setup
+from arena_project.celery import IS_CLOCK
 from arena_project.supervisor import Program, Supervisor
+from providers.models import Engine
 from providers.services import EMBEDDED_SLUG, discoveries_update, endpoint_reachability_set
 
 PROBE_SECONDS = 2.0
@@ -30,10 +32,11 @@ class Command(BaseCommand):
         # What the first page needs comes first. The rest of a later start is done beside the start of the web server.
         is_new = setup.database_migrate(self.stdout.write)
         setup.static_collect(self.stdout.write)
+        setup.metrics_clear()
         endpoint_reachability_set(slug=EMBEDDED_SLUG, reachable=False)
         began_at = timezone.now()
         link = setup.finish(began_at) if is_new else None
-        supervisor = Supervisor(programs())
+        supervisor = Supervisor([*programs(), *engine_programs()])
         with lock:
             sys.exit(asyncio.run(supervisor.run(on_ready=lambda: ready(supervisor, began_at, link))))
 
@@ -60,7 +63,9 @@ def programs() -> list[Program]:
     found = [
         Program("web", [*web, "arena_project.asgi:application"], health=lambda: listens(local_host(), settings.PORT)),
         # In a container the worker is root and knows it; it takes JSON only, so that is no danger.
-        Program("worker", worker, {"PYTHONWARNINGS": "ignore:You're running the worker"}, waits_for="web"),
+        Program(
+            "worker", worker, {"PYTHONWARNINGS": "ignore:You're running the worker", IS_CLOCK: "1"}, waits_for="web"
+        ),
     ]
     if settings.EMBEDDED_ENGINE:
         found.append(
@@ -73,6 +78,12 @@ def programs() -> list[Program]:
             )
         )
     return found
+
+
+def engine_programs() -> list[Program]:
+    """What looks after engines of our own, where there are any."""
+    command = [sys.executable, "manage.py", "engines", "run"]
+    return [Program("engines", command, is_essential=False)] if Engine.objects.exists() else []
 
 
 async def listens(host: str, port: int) -> bool:

@@ -1,0 +1,1 @@
+"""What is known of a person across all apps: taken along, erased, and forgotten after a time."""

@@ -1,0 +1,28 @@
+"""Celery shells around what concerns several apps; when they are asked for is in the settings."""
+
+from datetime import timedelta
+
+from celery import shared_task
+from django.utils import timezone
+
+from arena_project import setup
+from arena_project.people import retention
+from arena_project.people.erasing import people_erase_due
+
+# Whoever wrote it has said so by then, or is dead; see providers.live_remote.
+SPARED = timedelta(seconds=60)
+
+
+@shared_task(name="leftovers_clear")
+def leftovers_clear() -> None:
+    setup.leftovers_clear(timezone.now() - SPARED)
+
+
+@shared_task(name="retention_apply")
+def retention_apply() -> None:
+    retention.retention_apply()
+
+
+@shared_task(name="people_erase_due")
+def people_erase() -> None:
+    people_erase_due()
