@@ -13,13 +13,25 @@ help:  ## list the verbs
 run: $(RUN_STAMP)  ## start everything: web server, worker, embedded model (Ctrl-C stops it)
 	@exec $(BIN)/python manage.py run
 
-test: $(DEV_STAMP)  ## the tests, without those that need a browser
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not schema"
+test: $(DEV_STAMP)  ## the tests, without those that need minutes, a browser or a cluster
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not embedded and not browser and not schema and not vllm and not faults"
+
+test-embedded: $(DEV_STAMP)  ## battles, a conversation and the notebook of MT-bench on the real embedded model
+	@$(BIN)/python -m pytest -m embedded
 
 test-exports: $(RUN_STAMP) .venv-exports/.installed  ## load every exported file with datasets and trl, and train two steps
 	@rm -rf .venv-exports/files
 	@PYTHONPATH=. $(BIN)/python tests/exports/make.py .venv-exports/files
 	@.venv-exports/bin/python tests/exports/check.py .venv-exports/files
+
+test-vllm: $(DEV_STAMP) .venv-vllm/.installed  ## run a real vLLM on the CPU: battle, conversation, MT-bench, sleep, a kill (3.4 GB, minutes)
+	@$(BIN)/python -m pytest -m vllm tests/vllm
+
+test-faults: $(DEV_STAMP)  ## kill each part of a cluster under load, and print what people noticed
+	@$(BIN)/python -m pytest -m faults tests/faults
+
+loadtest: $(DEV_STAMP)  ## how many people one machine takes, with a cluster of its own on loopback
+	@$(BIN)/python -m tests.cluster.loadtest
 
 lint: $(DEV_STAMP)  ## format, types, layers, templates, migrations, API schema
 	@$(BIN)/python -m ruff format --check .
@@ -36,7 +48,7 @@ format: $(DEV_STAMP)  ## bring code and templates into shape
 	@$(BIN)/python -m ruff format .
 	@git ls-files '*.html' | xargs $(BIN)/djade --target-version 5.2
 
-bench: $(DEV_STAMP)  ## the benchmarks: streaming, adapters, limits, ratings, pairing, exports, imports, refusals, evaluations
+bench: $(DEV_STAMP)  ## the benchmarks: streaming, adapters, limits, ratings, pairing, exports, imports, refusals, evaluations, injections, experiments, turns
 	@$(BIN)/python -m benchmarks.streaming
 	@$(BIN)/python -m benchmarks.adapters
 	@$(BIN)/python -m benchmarks.limits
@@ -46,6 +58,9 @@ bench: $(DEV_STAMP)  ## the benchmarks: streaming, adapters, limits, ratings, pa
 	@$(BIN)/python -m benchmarks.exports
 	@$(BIN)/python -m benchmarks.imports
 	@$(BIN)/python -m benchmarks.refusals
+	@$(BIN)/python -m benchmarks.experiments
+	@$(BIN)/python -m benchmarks.turns
+	@$(BIN)/python -m benchmarks.injections
 
 docs: $(DEV_STAMP)  ## write docs/openapi.yaml anew from the code
 	@$(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
@@ -54,7 +69,7 @@ embedded: $(RUN_STAMP)  ## install the embedded model again
 	@sh deploy/install.sh embedded
 
 clean:  ## remove what was installed and cached; the data in var/ stays
-	rm -rf .venv .venv-exports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov test-results
+	rm -rf .venv .venv-exports .venv-vllm .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov test-results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN_STAMP): requirements.txt requirements-embedded.txt deploy/constraints.txt deploy/install.sh
@@ -67,8 +82,12 @@ $(RUN_STAMP): requirements.txt requirements-embedded.txt deploy/constraints.txt 
 	@.venv-exports/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+.venv-vllm/.installed: deploy/install_vllm.sh
+	@PYTHON="$(PYTHON)" sh deploy/install_vllm.sh cpu .venv-vllm
+	@touch $@
+
 $(DEV_STAMP): requirements-dev.txt $(RUN_STAMP)
 	@PYTHON="$(PYTHON)" sh deploy/install.sh dev
 	@touch $@
 
-.PHONY: help run test test-exports lint format bench docs embedded clean
+.PHONY: help run test test-embedded test-exports test-vllm test-faults loadtest lint format bench docs embedded clean

@@ -13,6 +13,7 @@ from django.db.backends.sqlite3.base import DatabaseOperations
 from django.utils import translation
 from rest_framework.test import APIClient
 
+from providers.adapters.http import close_clients
 from tests import factories
 from tests.embedded import embedded_server  # noqa: F401 # a fixture
 from tests.fakes.upstream import Upstream
@@ -49,9 +50,11 @@ def _flush_may_empty_the_audit_log() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def _loops_that_end() -> Iterator[None]:
     """Before Python 3.12 `wait_for` can lose a cancellation (CPython issue 86296), and Redis's client waits with it: a
-    loop that cancels its tasks once would then wait for ever for one that listens for ever."""
+    loop that cancels its tasks once would then wait for ever for one that listens for ever. Connections to upstreams
+    are closed, as a worker does it."""
 
     def cancel_until_done(loop: asyncio.AbstractEventLoop) -> None:
+        loop.run_until_complete(close_clients())
         for _ in range(100):
             if not (tasks := asyncio.all_tasks(loop)):
                 return
@@ -85,7 +88,7 @@ def _no_names(monkeypatch: pytest.MonkeyPatch) -> None:
     known = socket.getaddrinfo
 
     def getaddrinfo(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> list[Any]:
-        if host not in ("localhost", None):
+        if host not in ("localhost", b"localhost", None):
             flags |= socket.AI_NUMERICHOST
         return known(host, port, family, type, proto, flags)
 

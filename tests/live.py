@@ -18,11 +18,12 @@ FRAME_WITHIN_SECONDS = 15.0
 
 
 class Person:
-    """One account at one server."""
+    """One account at one server. `headers` go with each call of the API, as a proxy adds them."""
 
-    def __init__(self, server: Server, account: Account) -> None:
+    def __init__(self, server: Server, account: Account, **headers: str) -> None:
         self.server = server
         self.account = account
+        self.headers = headers
 
     def call(self, method: str, path: str, body: JSON | None = None, **headers: str) -> tuple[int, JSON]:
         status, text = self.call_raw(method, path, body, **headers)
@@ -35,6 +36,13 @@ class Person:
                 return answer.status, answer.read().decode()
         except HTTPError as error:
             return error.code, error.read().decode()
+
+    def page(self, path: str) -> str:
+        """A page as their browser gets it."""
+        cookie = f"{self.server.cookie_name}={self.account.session_key}"
+        request = urllib.request.Request(f"{self.server.url}{path}", headers={"Cookie": cookie})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return str(answer.read().decode())
 
     def upload(self, image: bytes) -> tuple[int, JSON]:
         """Send an image as a form does."""
@@ -72,7 +80,7 @@ class Person:
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self.account.api_key}", "Content-Type": "application/json"}
-            | {name.replace("_", "-"): value for name, value in headers.items()},
+            | {name.replace("_", "-"): value for name, value in (self.headers | headers).items()},
         )
 
     def battle(self, *scripts: str, prompt: str = "Why is the sky blue?", **fields: Any) -> JSON:
@@ -87,13 +95,13 @@ class Person:
 
 
 class Window:
-    """One WebSocket on one battle; keeps every frame that came."""
+    """One WebSocket on one battle, or one conversation; keeps every frame that came."""
 
-    def __init__(self, person: Person, battle_id: str) -> None:
+    def __init__(self, person: Person, id: str, what: str = "battles") -> None:
         self.frames: list[JSON] = []
         self.ended: dict[str, JSON] = {}
         self.socket: ClientConnection = connect(
-            f"{person.server.ws_url}/ws/battles/{battle_id}/",
+            f"{person.server.ws_url}/ws/{what}/{id}/",
             additional_headers={"Cookie": f"{person.server.cookie_name}={person.account.session_key}"},
             origin=person.server.url,  # type: ignore[arg-type]
             legacy=True,
@@ -137,7 +145,7 @@ class Window:
 
     def _note(self, frame: JSON) -> None:
         match frame["type"]:
-            case "snapshot" | "revealed":
+            case "snapshot" | "revealed" if "battle" in frame:
                 responses = [r for turn in frame["battle"]["turns"][-1:] for r in turn["responses"]]
                 can_vote = frame["battle"]["can_vote"]
                 self.ended = {

@@ -1,19 +1,24 @@
 """A whole Tourney for tests: daphne in a process of its own, with its own folder and database, as a user has it."""
 
+import atexit
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 import uuid
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_WITHIN_SECONDS = 120.0
+METRICS_TOKEN = "metrics-of-a-test"
 # Not a test worker's own, which is emptied after each test; servers side by side do not meet, for ids are unique.
 REDIS_DATABASE = 14
 
@@ -42,6 +47,11 @@ class Server:
     def manage(self, *arguments: str) -> str:
         """Run manage.py against this server's data."""
         return _run(["manage.py", *arguments], self.environment)
+
+    @property
+    def log(self) -> str:
+        """What its web processes have logged so far."""
+        return (Path(self.environment["TOURNEY_VAR"]) / "web.log").read_text()
 
     def stop(self) -> None:
         self.process.terminate()
@@ -85,14 +95,21 @@ def start(folder: Path, *, upstream_url: str, accounts: int = 10, **variables: s
         "VOTES_PER_MINUTE": "0",
         "VOTES_PER_HOUR": "0",
         "BROKER_URL": "memory://",
+        "PAGES_PER_MINUTE": "100000",
+        "SOCKETS_PER_MINUTE": "100000",
+        "LOG_FORMAT": "json",
+        "LOG_LEVEL": "DEBUG",
+        "METRICS_TOKEN": METRICS_TOKEN,
         **variables,
     }
-    if url := environment.get("DATABASE_URL", "").strip():
-        environment["DATABASE_URL"] = _database_beside(url)
     if url := environment.get("REDIS_URL", "").strip():
         environment["REDIS_URL"] = f"{url.rpartition('/')[0]}/{REDIS_DATABASE}"
-    _run(["manage.py", "migrate", "--verbosity", "0"], environment)
-    _run(["manage.py", "collectstatic", "--noinput", "--verbosity", "0"], environment)
+    prepared = _prepared(environment.get("DATABASE_URL", "").strip())
+    environment["STATIC_ROOT"] = prepared.static
+    if prepared.database_url:
+        environment["DATABASE_URL"] = _database_beside(prepared.database_url, prepared.name)
+    else:
+        shutil.copy(prepared.name, folder)
     made = json.loads(_run(["-m", "tests.server_data", upstream_url, str(accounts)], environment))
     address = f"http://127.0.0.1:{port}"
     return Server(
@@ -102,6 +119,30 @@ def start(folder: Path, *, upstream_url: str, accounts: int = 10, **variables: s
         process=_daphne(environment, address),
         environment=environment,
     )
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What every server begins with: an empty database, to be copied (a file, or a name where there is an address),
+    and the folder of static files."""
+
+    database_url: str
+    name: str
+    static: str
+
+
+@cache
+def _prepared(database_url: str) -> Prepared:
+    """Made once a process: it takes longer than all that follows."""
+    folder = Path(tempfile.mkdtemp(prefix="tourney-server-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    environment = os.environ | {"TOURNEY_VAR": str(folder), "STATIC_ROOT": str(folder / "static")}
+    if database_url:
+        environment["DATABASE_URL"] = _database_beside(database_url)
+    _run(["manage.py", "migrate", "--verbosity", "0"], environment)
+    _run(["manage.py", "collectstatic", "--noinput", "--verbosity", "0"], environment)
+    made = urlsplit(environment["DATABASE_URL"]).path.strip("/") if database_url else str(folder / "tourney.sqlite3")
+    return Prepared(database_url, made, environment["STATIC_ROOT"])
 
 
 def _run(arguments: list[str], environment: dict[str, str]) -> str:
@@ -129,8 +170,8 @@ def _daphne(environment: dict[str, str], address: str) -> subprocess.Popen[bytes
     raise RuntimeError(f"the server did not start:\n{Path(log.name).read_text()}")
 
 
-def _database_beside(url: str) -> str:
-    """Make an empty PostgreSQL database on the server of `url`, and return its address."""
+def _database_beside(url: str, template: str = "template1") -> str:
+    """Make a PostgreSQL database on the server of `url`, empty or as another one is, and return its address."""
     import psycopg2  # only where there is PostgreSQL
 
     parts = urlsplit(url)
@@ -138,6 +179,6 @@ def _database_beside(url: str) -> str:
     connection = psycopg2.connect(urlunsplit(parts._replace(path="/postgres")))
     connection.autocommit = True
     with connection.cursor() as cursor:
-        cursor.execute(f'CREATE DATABASE "{name}"')
+        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
     connection.close()
     return urlunsplit(parts._replace(path=f"/{name}"))

@@ -26,6 +26,7 @@ export class Bubbles {
     const name = agent?.name ?? this.words.moderator;
     element.className = `bubble ${turn.speaker}`;
     element.dataset.turn = turn.id;
+    if (turn.number) element.id = `turn-${turn.number}`;
     element.dataset.status = turn.status;
     element.querySelector("[data-badge]").textContent = agent ? turn.speaker.toUpperCase() : "·";
     element.querySelector("[data-name]").textContent = name;

@@ -83,3 +83,5 @@ $("bubbles").addEventListener("click", async (event) => {
 });
 
 render();
+// The turns come from here, so that a link to one of them has to be followed once they are there.
+if (location.hash.startsWith("#turn-")) document.getElementById(location.hash.slice(1))?.scrollIntoView();

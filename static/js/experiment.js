@@ -1,20 +1,31 @@
-/* The page of an experiment: while it is under way, it is fetched anew every other second and put in place. */
+/* The page of an experiment: while it is played, what has changed is fetched every other second and put in place. */
 
 const EVERY_MS = 2000;
+const page = document.querySelector("[data-changes]");
+
+/** A piece takes the place of the one with its id; what was scrolled and where the keyboard was stay. */
+function put(fresh) {
+  const here = document.getElementById(fresh.id);
+  if (!here) return document.getElementById(`place-${fresh.dataset.place}`)?.append(fresh);
+  const focused = here.contains(document.activeElement) ? document.activeElement : null;
+  const scrolled = here.querySelector(".newest")?.scrollTop ?? 0;
+  here.replaceWith(fresh);
+  fresh.querySelector(".newest")?.scrollTo(0, scrolled);
+  if (focused === here) fresh.focus();
+  else if (focused?.hasAttribute("href")) fresh.querySelector(`[href="${CSS.escape(focused.getAttribute("href"))}"]`)?.focus();
+  else if (focused) fresh.querySelector("[tabindex]")?.focus();
+}
 
 async function refresh() {
-  const answer = await fetch(location.href).catch(() => null);
+  const address = `${page.dataset.changes}?since=${encodeURIComponent(page.dataset.since)}`;
+  const answer = await fetch(address).catch(() => null);
   if (answer?.ok) {
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const fresh = page.querySelector("[data-experiment]");
-    const here = document.querySelector("[data-experiment]");
-    if (!fresh) return;
-    const focused = here.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-    here.replaceWith(fresh);
-    if (focused) fresh.querySelector(`[href="${CSS.escape(focused)}"]`)?.focus();
-    if (!fresh.hasAttribute("data-busy")) return;
+    const changes = new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
+    if (!changes?.dataset.since) return location.reload();
+    page.dataset.since = changes.dataset.since;
+    for (const piece of [...changes.children]) put(piece);
   }
   setTimeout(refresh, EVERY_MS);
 }
 
-if (document.querySelector("[data-busy]")) setTimeout(refresh, EVERY_MS);
+if (page) setTimeout(refresh, EVERY_MS);

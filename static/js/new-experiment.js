@@ -10,13 +10,24 @@ const send = form.querySelector('[type="submit"]');
 let timer = 0;
 let asked = 0;
 
+const listed = form.querySelector("[data-pairs]");
+const older = form.querySelector("[data-versions]");
+
 const number = (given, name) => (given.get(name) === "" ? null : Number(given.get(name)));
+
+/** The older versions that are to be played, of the scenarios that still are. */
+function versions(scenarios) {
+  const kept = older?.checked ? JSON.parse(older.dataset.versions) : {};
+  return Object.fromEntries(Object.entries(kept).filter(([slug]) => scenarios.includes(slug)));
+}
 
 function grid() {
   const given = new FormData(form);
+  const isListed = given.get("pairs") === "listed";
   return {
     name: given.get("name").trim(),
-    models: given.getAll("models"),
+    models: isListed ? [] : given.getAll("models"),
+    listed: isListed ? [...listed.children].map((row) => [...row.querySelectorAll("select")].map((side) => side.value)) : [],
     pairs: given.get("pairs"),
     self_pairs: given.has("self_pairs"),
     scenarios: given.getAll("scenarios"),
@@ -25,6 +36,8 @@ function grid() {
     temperatures: given.get("temperatures").split(",").filter((part) => part.trim()).map(Number),
     max_tokens: number(given, "max_tokens"),
     seed: number(given, "seed"),
+    stop_phrase: given.get("stop_phrase"),
+    scenario_versions: versions(given.getAll("scenarios")),
     stops_on_goodbye: given.has("stops_on_goodbye"),
     stops_on_repetition: given.has("stops_on_repetition"),
   };
@@ -49,6 +62,22 @@ function say(message) {
   errors.hidden = !message;
 }
 
+/** A chosen list of pairs takes the place of the models that all meet. */
+function showPairs() {
+  const isListed = form.elements.pairs.value === "listed";
+  for (const part of form.querySelectorAll("[data-if-listed]")) part.hidden = !isListed;
+  for (const part of form.querySelectorAll("[data-unless-listed]")) part.hidden = isListed;
+  if (isListed && !listed.children.length) addPair();
+}
+
+function addPair() {
+  const row = document.getElementById("pair-template").content.firstElementChild.cloneNode(true);
+  const sides = row.querySelectorAll("select");
+  if (sides[1].options.length > 1) sides[1].selectedIndex = 1;
+  listed.append(row);
+  return row;
+}
+
 async function price() {
   const mine = (asked += 1);
   const given = grid();
@@ -65,9 +94,23 @@ async function price() {
   }
 }
 
-form.addEventListener("input", () => {
+function priceSoon() {
   clearTimeout(timer);
   timer = setTimeout(price, WAIT_MS);
+}
+
+form.addEventListener("input", () => {
+  showPairs();
+  priceSoon();
+});
+
+form.addEventListener("click", (event) => {
+  if (event.target.closest("[data-add]")) addPair().querySelector("select").focus();
+  else if (event.target.closest("[data-remove]")) {
+    event.target.closest("li").remove();
+    form.querySelector("[data-add]").focus();
+  } else return;
+  priceSoon();
 });
 
 form.addEventListener("submit", async (event) => {
@@ -84,4 +127,5 @@ form.addEventListener("submit", async (event) => {
 });
 
 addEventListener("pageshow", () => { send.disabled = false; });
+showPairs();
 price();

@@ -31,6 +31,7 @@ export class Written {
 
   before(written) {
     if (written.reasoning) return this.words.reasoning;
+    if (written.place < 0) return this.words.waking;
     return written.place ? fill(this.words.waiting, { place: written.place }) : this.words.thinking;
   }
 

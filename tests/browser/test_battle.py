@@ -131,7 +131,8 @@ def test_stop_copy_like_and_regenerate(open_page: Open, person: Person) -> None:
     page = open_page(_path(person.battle("slow", "steady")))
     slow = page.locator("[data-side]").filter(has=page.get_by_role("button", name="Stop"))
     expect(page.locator("[data-side]").filter(has_text="Rayleigh").first).to_be_visible()
-    slow.last.get_by_role("button", name="Stop").click()
+    expect(slow).to_have_count(1)  # the other one has ended
+    slow.get_by_role("button", name="Stop").click()
     _answered(page)
     panel = page.locator("[data-side]").filter(has_text="Rayleigh").last
     panel.get_by_role("button", name="Copy").click()

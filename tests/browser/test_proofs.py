@@ -11,7 +11,6 @@ from tests.fakes.upstream import Upstream
 from tests.live import Person
 from tests.server import Server, start
 
-pytest.importorskip("altcha")
 pytestmark = pytest.mark.browser
 
 
