@@ -27,7 +27,9 @@ def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
 
 
 def test_every_variable_of_the_settings_is_in_the_example_and_no_other() -> None:
-    used = set(FROM_SETTINGS.findall((ROOT / "arena_project/settings.py").read_text()))
+    used = set(
+        FROM_SETTINGS.findall("".join(path.read_text() for path in (ROOT / "arena_project/settings").glob("*.py")))
+    )
     documented = set(FROM_EXAMPLE.findall((ROOT / ".env.example").read_text()))
     assert documented - {"OPENAI_API_KEY"} == used - {"PYTEST_XDIST_WORKER"}
 
