@@ -1,6 +1,6 @@
 from django.urls import path
 
-from evaluations import question_api, run_api
+from evaluations import question_api, result_api, run_api
 from evaluations.talks import api
 
 EXPERIMENT = "experiments/<uuid:experiment_id>/"
@@ -16,7 +16,7 @@ urlpatterns = [
     ),
     path(f"{EXPERIMENT}judgments/", api.JudgmentsView.as_view(), name="api_experiment_judgments"),
     path("evaluations/", run_api.RunsView.as_view(), name="api_evaluations"),
-    path("evaluations/compare/", run_api.CompareView.as_view(), name="api_evaluations_compare"),
+    path("evaluations/compare/", result_api.CompareView.as_view(), name="api_evaluations_compare"),
     path("evaluations/votes/", question_api.VoteSetsView.as_view(), name="api_vote_sets"),
     path("evaluations/votes/<uuid:vote_set_id>/", question_api.VoteSetView.as_view(), name="api_vote_set"),
     path(RUN, run_api.RunView.as_view(), name="api_evaluation"),
@@ -24,11 +24,11 @@ urlpatterns = [
     path(f"{RUN}resume/", run_api.RunResumeView.as_view(), name="api_evaluation_resume"),
     path(f"{RUN}retry/", run_api.RunRetryView.as_view(), name="api_evaluation_retry"),
     path(f"{RUN}extend/", run_api.RunExtendView.as_view(), name="api_evaluation_extend"),
-    path(f"{RUN}results/", run_api.ResultsView.as_view(), name="api_evaluation_results"),
-    path(f"{RUN}agreement/", run_api.RunAgreementView.as_view(), name="api_evaluation_agreement"),
-    path(f"{RUN}answers/", run_api.RunAnswersView.as_view(), name="api_evaluation_answers"),
-    path(f"{RUN}judgments/", run_api.RunJudgmentsView.as_view(), name="api_evaluation_judgments"),
-    path(f"{RUN}export/", run_api.RunExportView.as_view(), name="api_evaluation_export"),
+    path(f"{RUN}results/", result_api.ResultsView.as_view(), name="api_evaluation_results"),
+    path(f"{RUN}agreement/", result_api.RunAgreementView.as_view(), name="api_evaluation_agreement"),
+    path(f"{RUN}answers/", result_api.RunAnswersView.as_view(), name="api_evaluation_answers"),
+    path(f"{RUN}judgments/", result_api.RunJudgmentsView.as_view(), name="api_evaluation_judgments"),
+    path(f"{RUN}export/", result_api.RunExportView.as_view(), name="api_evaluation_export"),
     path("question-sets/", question_api.QuestionSetsView.as_view(), name="api_question_sets"),
     path("question-sets/<slug:slug>/", question_api.QuestionSetView.as_view(), name="api_question_set"),
 ]

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from evaluations import set_views, views
+from evaluations.reading import answer_views, compare_views, vote_views
 from evaluations.reading import views as reading
 from evaluations.talks import views as talk_views
 
@@ -14,19 +15,19 @@ urlpatterns = [
     path("<uuid:run_id>/", views.detail, name="detail"),
     path("sets/", set_views.index, name="sets"),
     path("sets/<slug:slug>/", set_views.detail, name="set"),
-    path("compare/", reading.compare, name="compare"),
-    path("compare/chart.<slug:ending>", reading.compare_chart, name="compare_chart"),
-    path("votes/", reading.votes, name="votes"),
-    path("votes/battles/", reading.battles, name="battles"),
-    path("votes/battles/<slug:name>.<slug:ending>", reading.battles_chart, name="battles_chart"),
-    path("votes/<uuid:vote_set_id>/", reading.vote_set, name="vote_set"),
-    path("votes/<uuid:vote_set_id>/delete/", reading.vote_set_delete, name="vote_set_delete"),
-    path("votes/<uuid:vote_set_id>/<slug:name>.<slug:ending>", reading.vote_set_chart, name="vote_set_chart"),
+    path("compare/", compare_views.compare, name="compare"),
+    path("compare/chart.<slug:ending>", compare_views.compare_chart, name="compare_chart"),
+    path("votes/", vote_views.votes, name="votes"),
+    path("votes/battles/", vote_views.battles, name="battles"),
+    path("votes/battles/<slug:name>.<slug:ending>", vote_views.battles_chart, name="battles_chart"),
+    path("votes/<uuid:vote_set_id>/", vote_views.vote_set, name="vote_set"),
+    path("votes/<uuid:vote_set_id>/delete/", vote_views.vote_set_delete, name="vote_set_delete"),
+    path("votes/<uuid:vote_set_id>/<slug:name>.<slug:ending>", vote_views.vote_set_chart, name="vote_set_chart"),
     path("<uuid:run_id>/charts/<slug:name>.<slug:ending>", reading.chart, name="chart"),
-    path("<uuid:run_id>/answers/", reading.answers, name="answers"),
+    path("<uuid:run_id>/answers/", answer_views.answers, name="answers"),
     path("<uuid:run_id>/agreement/", reading.agreement, name="agreement"),
     path("<uuid:run_id>/agreement/<slug:name>.<slug:ending>", reading.agreement_chart, name="agreement_chart"),
-    path("<uuid:run_id>/questions/<int:number>/", reading.question, name="question"),
+    path("<uuid:run_id>/questions/<int:number>/", answer_views.question, name="question"),
     path("<uuid:run_id>/results.<slug:ending>", reading.table, name="table"),
     path("<uuid:run_id>/<slug:action>/", views.act, name="act"),
 ]
