@@ -32,6 +32,7 @@ from battles.serializers import (
     TurnIn,
 )
 from common.api import Pagination
+from common.frames import encode
 from common.openapi import Problem
 from common.streams import EventStreamRenderer, now
 
@@ -164,7 +165,7 @@ async def _event_stream(battle_id: UUID, viewer: User) -> AsyncIterator[bytes]:
         await feed.open()
         while True:
             frame = await frames.get()
-            yield f"data: {events.encode(frame)}\n\n".encode()
+            yield f"data: {encode(frame)}\n\n".encode()
             if frames.empty() and not feed.is_busy:
                 return
     finally:

@@ -13,11 +13,6 @@ class PromptInvalid(TourneyError):
     message = "Please write a prompt."
 
 
-class FrameInvalid(TourneyError):
-    code = "frame_invalid"
-    message = "This message was not understood."
-
-
 class TooFewModels(TourneyError):
     code = "too_few_models"
     status = 503

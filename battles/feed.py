@@ -18,6 +18,7 @@ from battles.models import Battle, Response
 from common.aio import spawn
 from common.database import in_database_thread
 from common.errors import NotFound
+from common.frames import Refused
 from providers import live
 from providers.live import Block, Delta, Ended, LiveView, Reasoning, Update, Waiting
 
@@ -187,7 +188,7 @@ class BattleFeed:
         except NotFound:
             return
         if failed.id not in self._responses:
-            self._send(events.Refused("attempt_failed", _("The new attempt failed, so the earlier answer stands.")))
+            self._send(Refused("attempt_failed", _("The new attempt failed, so the earlier answer stands.")))
 
     def _can_vote(self) -> bool:
         """From what was seen here, without the database."""

@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from common.api import Pagination
+from common.frames import encode
 from common.streams import EventStreamRenderer, now
 from conversations import driving, events, reading, selectors, services, state
 from conversations.feed import ConversationFeed, conversation_now
@@ -153,7 +154,7 @@ async def _event_stream(conversation_id: UUID, viewer: User) -> AsyncIterator[by
         await feed.open()
         while True:
             frame = await frames.get()
-            yield f"data: {events.encode(frame)}\n\n".encode()
+            yield f"data: {encode(frame)}\n\n".encode()
             if frames.empty() and not feed.is_busy:
                 return
     finally:

@@ -6,62 +6,43 @@ from typing import Any, cast
 from uuid import UUID
 
 from accounts.models import User
-from accounts.sockets import CLOSE_NOT_YOURS, SessionConsumer
-from common.errors import NotFound, TooMany, TourneyError
-from common.limits import TokenBucket
+from accounts.sockets import CLOSE_NOT_YOURS, FeedConsumer
+from common.errors import NotFound
+from common.frames import Pong
 from conversations import events
 from conversations.feed import ConversationFeed
 from conversations.notices import group_of
 
 logger = logging.getLogger(__name__)
 
-FRAMES_AT_ONCE = 20
-FRAMES_A_SECOND = 5.0
 # How often a conversation that a worker plays is looked at: what is written there may not be heard here.
 LOOK_SECONDS = 1.0
 LOOK_SECONDS_OTHERWISE = 5.0
 
 
-class ConversationConsumer(SessionConsumer):
+class ConversationConsumer(FeedConsumer):
     """One window on one conversation."""
+
+    feed: ConversationFeed
+    looker: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         self.conversation_id: UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
-        self.bucket = TokenBucket(capacity=FRAMES_AT_ONCE, rate=FRAMES_A_SECOND)
-        self.outbox: asyncio.Queue[events.ServerFrame] = asyncio.Queue()
-        self.sender: asyncio.Task[None] | None = None
-        self.looker: asyncio.Task[None] | None = None
         user = cast(User, self.scope["user"])
-        self.feed = ConversationFeed(conversation_id=self.conversation_id, viewer=user, send=self.outbox.put_nowait)
-        if not await self.enter():
-            return
-        await self.channel_layer.group_add(group_of(self.conversation_id), self.channel_name)
-        try:
-            await self.feed.open()
-        except NotFound:
-            await self.close(code=CLOSE_NOT_YOURS)
-            return
-        self.sender = asyncio.create_task(self._send_all())
-        self.looker = asyncio.create_task(self._look())
+        self.feed = ConversationFeed(conversation_id=self.conversation_id, viewer=user, send=self.put)
+        self.group = group_of(self.conversation_id)
+        await super().connect()
+        if self.sender:
+            self.looker = asyncio.create_task(self._look())
 
     async def disconnect(self, code: int) -> None:
-        for task in (self.sender, self.looker):
-            if task:
-                task.cancel()
-        await self.feed.close()
-        await self.channel_layer.group_discard(group_of(self.conversation_id), self.channel_name)
-        await self.leave()
+        if self.looker:
+            self.looker.cancel()
+        await super().disconnect(code)
 
-    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        if self.sender is None:  # being closed: this conversation is not this person's
-            return
-        try:
-            if not self.bucket.take():
-                raise TooMany
-            events.parse(text_data or "")
-            self.outbox.put_nowait(events.Pong())
-        except TourneyError as error:
-            self.outbox.put_nowait(events.Refused(error.code, str(error)))
+    async def hear(self, text: str) -> None:
+        events.parse(text)
+        self.put(Pong())
 
     async def conversation_changed(self, message: dict[str, Any]) -> None:
         """A turn began or ended, or somebody did something."""
@@ -71,11 +52,6 @@ class ConversationConsumer(SessionConsumer):
             await self.feed.refresh()
         except NotFound:
             await self.close(code=CLOSE_NOT_YOURS)
-
-    async def _send_all(self) -> None:
-        while True:
-            frame = await self.outbox.get()
-            await self.send(text_data=events.encode(frame))
 
     async def _look(self) -> None:
         while True:

@@ -55,11 +55,6 @@ class NoAnalyst(TourneyError):
     message = "No model can be asked for an analysis at the moment. Please try again in a minute."
 
 
-class FrameInvalid(TourneyError):
-    code = "frame_invalid"
-    message = "This message was not understood."
-
-
 class NothingToCompare(Conflict):
     code = "nothing_to_compare"
     message = (

@@ -14,6 +14,7 @@ from battles.feed import BattleFeed
 from battles.models import Battle, Redraw, Response
 from battles.selectors import battle_whole
 from common.database import in_database_thread
+from common.frames import encode
 from leaderboard.models import Comparison
 from providers.adapters.base import ErrorKind, ProviderError
 from providers.adapters.http import close_clients
@@ -67,7 +68,7 @@ def write(turn: services.BegunTurn, *, is_watched: bool = True) -> list[dict[str
             await in_database_thread(connections.close_all)()
 
     asyncio.run(written())
-    return [json.loads(events.encode(frame)) for frame in frames]
+    return [json.loads(encode(frame)) for frame in frames]
 
 
 def redraw(turn: services.BegunTurn, label: str = "a", kind: ErrorKind = ErrorKind.AUTH) -> LanguageModel | None:
