@@ -4,22 +4,22 @@ JSON logs it has a line of its own. Routes are kept and no addresses: an address
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable
-from typing import cast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from uuid import uuid4
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.functional import SimpleLazyObject, empty
 
 from common import metrics
 from common.logs import Value, bound
+from common.middleware import Finish, Middleware
 from common.tracing import span
 
 log = logging.getLogger("tourney.requests")
 
-GetResponse = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
 HEADER = "X-Request-ID"
 # What a proxy may call a request; anything else gets a name of ours.
 NAME = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -27,29 +27,14 @@ NAME = re.compile(r"[A-Za-z0-9._-]{8,64}")
 IDS = ("battle_id", "conversation_id", "experiment_id", "run_id", "job_id")
 
 
-class ObservingMiddleware:
+class ObservingMiddleware(Middleware):
     """The outermost one, so that it sees what the others answer."""
 
-    sync_capable = True
-    async_capable = True
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-        self.is_async = iscoroutinefunction(get_response)
-        if self.is_async:
-            markcoroutinefunction(self)
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        if self.is_async:
-            return self._answer_later(request)
+    @contextmanager
+    def around(self, request: HttpRequest) -> Iterator[Finish]:
         began = time.perf_counter()
         with bound(**_ids(request)), span("request", method=request.method or ""):
-            return _noted(request, cast(HttpResponseBase, self.get_response(request)), began)
-
-    async def _answer_later(self, request: HttpRequest) -> HttpResponseBase:
-        began = time.perf_counter()
-        with bound(**_ids(request)), span("request", method=request.method or ""):
-            return _noted(request, await cast(Awaitable[HttpResponseBase], self.get_response(request)), began)
+            yield partial(_noted, request, began)
 
 
 def _ids(request: HttpRequest) -> dict[str, Value]:
@@ -72,7 +57,7 @@ def user_of(request: HttpRequest) -> str:
     return str(getattr(user, "pk", None) or "")
 
 
-def _noted(request: HttpRequest, response: HttpResponseBase, began: float) -> HttpResponseBase:
+def _noted(request: HttpRequest, began: float, response: HttpResponseBase) -> HttpResponseBase:
     seconds = time.perf_counter() - began
     route = request.resolver_match.route if request.resolver_match else "(unknown)"
     # A method that nobody has defined is a stranger's text.

@@ -1,6 +1,8 @@
-"""The Content-Security-Policy: nothing inline, nothing from elsewhere."""
+"""What our middlewares share, and the Content-Security-Policy: nothing inline, nothing from elsewhere."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import cast
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
@@ -12,10 +14,13 @@ POLICY = (
 )
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
+# Takes an answer on its way out and gives what is sent.
+Finish = Callable[[HttpResponseBase], HttpResponseBase]
 
 
-class ContentSecurityPolicyMiddleware:
-    """Sets the policy on every answer that has not set its own (the API's documentation page does)."""
+class Middleware(ABC):
+    """One that works in both of Django's ways, with and without a loop, and never changes the thread for it, as
+    MiddlewareMixin would."""
 
     sync_capable = True
     async_capable = True
@@ -29,11 +34,25 @@ class ContentSecurityPolicyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         if self.is_async:
             return self._answer_later(request)
-        return self._with_policy(cast(HttpResponseBase, self.get_response(request)))
+        with self.around(request) as finish:
+            return finish(cast(HttpResponseBase, self.get_response(request)))
 
     async def _answer_later(self, request: HttpRequest) -> HttpResponseBase:
-        return self._with_policy(await cast(Awaitable[HttpResponseBase], self.get_response(request)))
+        with self.around(request) as finish:
+            return finish(await cast(Awaitable[HttpResponseBase], self.get_response(request)))
 
-    def _with_policy(self, response: HttpResponseBase) -> HttpResponseBase:
-        response.headers.setdefault("Content-Security-Policy", POLICY)
-        return response
+    @abstractmethod
+    def around(self, request: HttpRequest) -> AbstractContextManager[Finish]:
+        """What lasts while the request is answered."""
+
+
+class ContentSecurityPolicyMiddleware(Middleware):
+    """Sets the policy on every answer that has not set its own (the API's documentation page does)."""
+
+    def around(self, request: HttpRequest) -> AbstractContextManager[Finish]:
+        return nullcontext(_with_policy)
+
+
+def _with_policy(response: HttpResponseBase) -> HttpResponseBase:
+    response.headers.setdefault("Content-Security-Policy", POLICY)
+    return response
