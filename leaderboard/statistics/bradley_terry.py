@@ -18,7 +18,14 @@ from scipy.linalg import cho_factor, cho_solve
 from leaderboard.statistics import connectivity
 from leaderboard.statistics.ballots import Ballots
 from leaderboard.statistics.pairs import Pairs, logistic
-from leaderboard.statistics.types import MEAN, POINTS, Z95, Booleans, BradleyTerry, Counts, Floats
+from leaderboard.statistics.types import (
+    Booleans,
+    BradleyTerry,
+    Counts,
+    Floats,
+    placed,
+    unplaced,
+)
 
 # Log-odds. Newton's method doubles the correct digits with each step, so after a step as small as this the error is
 # some 1e-14, which is rounding.
@@ -79,16 +86,12 @@ def fit(counts: Counts, *, both_bad_as_tie: bool = False, ballots: Ballots | Non
     pairs = everyone if rated.all() else everyone.among(rated)
     prior = 0.0 if connectivity.pairs_determine(pairs) else PRIOR_TIES
     best, iterations = maximise(pairs, prior)
-    ratings, lower, upper = (np.full(counts.n, np.nan) for _ in range(3))
-    covariance = np.full((counts.n, counts.n), np.nan)
+    ratings, lower, upper, covariance = unplaced(counts.n)
     if rated.any():
         decisive = (number.wins + number.wins.T).sum(axis=1)[rated]
         together = ballots.among(rated, both_bad_as_tie=both_bad_as_tie) if ballots is not None else None
         of_rated = _covariance(best, pairs, prior, decisive < DECISIVE_NEEDED, together)
-        half = Z95 * POINTS * np.sqrt(np.diag(of_rated))
-        ratings[rated] = MEAN + POINTS * (best.strengths - best.strengths.mean())
-        lower[rated], upper[rated] = ratings[rated] - half, ratings[rated] + half
-        covariance[np.ix_(rated, rated)] = POINTS**2 * of_rated
+        ratings, lower, upper, covariance = placed(rated, best.strengths, of_rated)
     return BradleyTerry(
         ratings=ratings,
         lower=lower,

@@ -16,7 +16,7 @@ from leaderboard.statistics.ballots import Ballots
 from leaderboard.statistics.bradley_terry import DECISIVE_NEEDED, PRIOR_TIES, wider
 from leaderboard.statistics.newton import Local
 from leaderboard.statistics.pairs import Pairs, logistic
-from leaderboard.statistics.types import MEAN, POINTS, Z95, Booleans, Floats, Integers
+from leaderboard.statistics.types import Z95, Booleans, Fit, Floats, placed, unplaced
 
 # Every coefficient is held by this many imagined comparisons with a covariate of 1 that came out even. They make the
 # maximum finite where a covariate happens to foretell every vote, and hardly show after a hundred real ones.
@@ -24,20 +24,12 @@ PRIOR_EVEN = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class WithCovariates:
+class WithCovariates(Fit):
     """A fit. Arrays about models have the shape (n,), in points with mean 1000 as in `BradleyTerry`; NaN unrated.
 
     coefficients, with their 95% intervals: (k,), log-odds for the first side for one unit of its covariate.
     """
 
-    ratings: Floats
-    lower: Floats
-    upper: Floats
-    covariance: Floats
-    rated: Booleans
-    group: Integers
-    one_sided: Booleans
-    is_regularised: bool
     coefficients: Floats
     coefficients_lower: Floats
     coefficients_upper: Floats
@@ -78,8 +70,7 @@ def fit(
     inside = ballots.among(rated, both_bad_as_tie=both_bad_as_tie)
     model = _Model(inside, table[kept], numbers[kept], prior)
     n, size = ballots.n, table.shape[1]
-    ratings, lower, upper = (np.full(n, np.nan) for _ in range(3))
-    covariance = np.full((n, n), np.nan)
+    ratings, lower, upper, covariance = unplaced(n)
     coefficients, below, above = (np.full(size, np.nan) for _ in range(3))
     likelihood, iterations = 0.0, 0
     if rated.any():
@@ -87,13 +78,9 @@ def fit(
         iterations, likelihood = best.iterations, model.log_likelihood(best.at)
         few = (tally.wins + tally.wins.T).sum(axis=1)[rated] < DECISIVE_NEEDED
         of_all = model.covariance(best.at, few)
-        half = Z95 * np.sqrt(np.diag(of_all))
-        strengths, coefficients = best.at[: inside.n], best.at[inside.n :]
-        ratings[rated] = MEAN + POINTS * (strengths - strengths.mean())
-        lower[rated] = ratings[rated] - POINTS * half[: inside.n]
-        upper[rated] = ratings[rated] + POINTS * half[: inside.n]
-        covariance[np.ix_(rated, rated)] = POINTS**2 * of_all[: inside.n, : inside.n]
-        below, above = coefficients - half[inside.n :], coefficients + half[inside.n :]
+        ratings, lower, upper, covariance = placed(rated, best.at[: inside.n], of_all[: inside.n, : inside.n])
+        coefficients, half = best.at[inside.n :], Z95 * np.sqrt(np.diag(of_all)[inside.n :])
+        below, above = coefficients - half, coefficients + half
     return WithCovariates(
         ratings=ratings,
         lower=lower,

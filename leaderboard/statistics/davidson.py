@@ -16,25 +16,17 @@ from leaderboard.statistics import connectivity, newton
 from leaderboard.statistics.bradley_terry import DECISIVE_NEEDED, PRIOR_TIES, wider
 from leaderboard.statistics.newton import Local
 from leaderboard.statistics.pairs import Pairs, logistic
-from leaderboard.statistics.types import MEAN, POINTS, Z95, Booleans, Counts, Floats, Integers
+from leaderboard.statistics.types import Z95, Booleans, Counts, Fit, Floats, placed, unplaced
 
 
 @dataclass(frozen=True, slots=True)
-class Davidson:
+class Davidson(Fit):
     """A fit. Arrays have the shape (n,), in points with the rated models' mean at 1000; NaN without a rating.
 
     tie: Davidson's v, with its 95% interval (NaN where there was no tie at all; v is 0 then).
     tie_rate: how often equals tie, v / (2 + v). The other fields are those of `BradleyTerry`.
     """
 
-    ratings: Floats
-    lower: Floats
-    upper: Floats
-    covariance: Floats
-    rated: Booleans
-    group: Integers
-    one_sided: Booleans
-    is_regularised: bool
     tie: float
     tie_lower: float
     tie_upper: float
@@ -67,8 +59,7 @@ def fit(counts: Counts, *, both_bad_as_tie: bool = False) -> Davidson:
     tied = weight.among(rated).ties[pairs.first, pairs.second]
     prior = 0.0 if _is_determined(pairs, tied) else PRIOR_TIES
     model = _Model(pairs, tied, prior, has_ties=float(tied.sum()) > 0)
-    ratings, lower, upper = (np.full(counts.n, np.nan) for _ in range(3))
-    covariance = np.full((counts.n, counts.n), np.nan)
+    ratings, lower, upper, covariance = unplaced(counts.n)
     tie = tie_lower = tie_upper = np.nan
     likelihood, iterations = 0.0, 0
     if rated.any():
@@ -76,14 +67,10 @@ def fit(counts: Counts, *, both_bad_as_tie: bool = False) -> Davidson:
         iterations, likelihood = best.iterations, model.log_likelihood(best.at)
         decisive = (number.wins + number.wins.T).sum(axis=1)[rated]
         of_all = model.covariance(best.at, decisive < DECISIVE_NEEDED)
-        strengths, variances = best.at[: pairs.n], np.diag(of_all)
-        half = Z95 * POINTS * np.sqrt(variances[: pairs.n])
-        ratings[rated] = MEAN + POINTS * (strengths - strengths.mean())
-        lower[rated], upper[rated] = ratings[rated] - half, ratings[rated] + half
-        covariance[np.ix_(rated, rated)] = POINTS**2 * of_all[: pairs.n, : pairs.n]
+        ratings, lower, upper, covariance = placed(rated, best.at[: pairs.n], of_all[: pairs.n, : pairs.n])
         tie = 0.0
         if model.has_ties:
-            width = Z95 * float(np.sqrt(variances[-1]))
+            width = Z95 * float(np.sqrt(of_all[-1, -1]))
             tie, tie_lower, tie_upper = (float(np.exp(best.at[-1] + add)) for add in (0.0, -width, width))
     return Davidson(
         ratings=ratings,

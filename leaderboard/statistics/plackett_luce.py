@@ -16,24 +16,16 @@ from leaderboard.statistics.bradley_terry import DECISIVE_NEEDED, PRIOR_TIES, ce
 from leaderboard.statistics.newton import Local
 from leaderboard.statistics.pairs import logistic
 from leaderboard.statistics.rankings import Rankings
-from leaderboard.statistics.types import MEAN, POINTS, Z95, Booleans, Floats, Integers
+from leaderboard.statistics.types import Booleans, Fit, Floats, placed, unplaced
 
 
 @dataclass(frozen=True, slots=True)
-class PlackettLuce:
+class PlackettLuce(Fit):
     """A fit. Arrays have the shape (n,), in points with the rated models' mean at 1000; NaN without a rating.
 
     The fields are those of `BradleyTerry`; log_likelihood is over `rankings` rankings, ties as all orders in parts.
     """
 
-    ratings: Floats
-    lower: Floats
-    upper: Floats
-    covariance: Floats
-    rated: Booleans
-    group: Integers
-    one_sided: Booleans
-    is_regularised: bool
     log_likelihood: float
     rankings: int
     iterations: int
@@ -54,8 +46,7 @@ def fit(rankings: Rankings) -> PlackettLuce:
     group = connectivity.components(n, first, second, met[first, second])
     rated = group == connectivity.RATED
     wins, losses = beaten.sum(axis=1) > 0, beaten.sum(axis=0) > 0
-    ratings, lower, upper = (np.full(n, np.nan) for _ in range(3))
-    covariance = np.full((n, n), np.nan)
+    ratings, lower, upper, covariance = unplaced(n)
     likelihood, iterations, prior = 0.0, 0, 0.0
     if rated.any():
         inner = beaten[np.ix_(rated, rated)]
@@ -66,10 +57,7 @@ def fit(rankings: Rankings) -> PlackettLuce:
         decided = rankings.tally.wins
         few = (decided + decided.T).sum(axis=1)[rated] < DECISIVE_NEEDED
         of_rated = model.covariance(best.at, few)
-        half = Z95 * POINTS * np.sqrt(np.diag(of_rated))
-        ratings[rated] = MEAN + POINTS * (best.at - best.at.mean())
-        lower[rated], upper[rated] = ratings[rated] - half, ratings[rated] + half
-        covariance[np.ix_(rated, rated)] = POINTS**2 * of_rated
+        ratings, lower, upper, covariance = placed(rated, best.at, of_rated)
     return PlackettLuce(
         ratings=ratings,
         lower=lower,

@@ -116,14 +116,14 @@ def _tally(n: int, first: Integers, second: Integers, outcome: Integers, value: 
 
 
 @dataclass(frozen=True, slots=True)
-class BradleyTerry:
-    """A fit. Every array has the shape (n,) and is NaN for models that cannot be placed on the common scale.
+class Fit:
+    """What all fits say. Every array has the shape (n,) and is NaN for models that cannot be placed on the common
+    scale.
 
     ratings, lower, upper: points; the rated models' mean is 1000. `covariance`: (n, n), points squared, of ratings
     measured from their mean. `rated`: who is on the scale. `group`: who is connected with whom; 0 are the rated, -1 met
     nobody. `one_sided`: models that only won or only lost, whose rating the prior alone bounds.
     `is_regularised`: wins and losses alone do not determine finite ratings, so a weak prior was added.
-    log_likelihood: nats, over all comparisons of the rated models, prior not included.
     """
 
     ratings: Floats
@@ -134,6 +134,31 @@ class BradleyTerry:
     group: Integers
     one_sided: Booleans
     is_regularised: bool
+
+
+Placed = tuple[Floats, Floats, Floats, Floats]
+
+
+def unplaced(n: int) -> Placed:
+    """Ratings, their 95% bounds and their covariance, where nobody can be rated."""
+    return np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan), np.full((n, n), np.nan)
+
+
+def placed(rated: Booleans, strengths: Floats, of_rated: Floats) -> Placed:
+    """Ratings in points, their 95% bounds and their covariance, from the rated models' log-odds and their
+    covariance."""
+    ratings, lower, upper, covariance = unplaced(len(rated))
+    half = Z95 * POINTS * np.sqrt(np.diag(of_rated))
+    ratings[rated] = MEAN + POINTS * (strengths - strengths.mean())
+    lower[rated], upper[rated] = ratings[rated] - half, ratings[rated] + half
+    covariance[np.ix_(rated, rated)] = POINTS**2 * of_rated
+    return ratings, lower, upper, covariance
+
+
+@dataclass(frozen=True, slots=True)
+class BradleyTerry(Fit):
+    """log_likelihood: nats, over all comparisons of the rated models, prior not included."""
+
     log_likelihood: float
     comparisons: float
     solver: str
