@@ -15,6 +15,8 @@ from itertools import count
 
 import msgspec
 
+from benchmarks.streamed import Streamed, end_of, framed, serve
+
 RATE = 30.0  # tokens a second for one stream
 TEXT = """ is when answer NUMBER began. A hash table keeps each *key* beside its value, and finds both in constant time,
 as long as the keys spread well over the buckets.
@@ -54,43 +56,19 @@ def sent_at(text: str) -> tuple[float, float]:
 
 def _event(content: str) -> bytes:
     data = {"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": content}}]}
-    return _framed(b"data: " + msgspec.json.encode(data) + b"\n\n")
-
-
-def _framed(data: bytes) -> bytes:
-    return b"%x\r\n%s\r\n" % (len(data), data)
+    return framed(b"data: " + msgspec.json.encode(data) + b"\n\n")
 
 
 MIDDLE = [None if "NUMBER" in token else _event(token) for token in TOKENS]
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-END = (
-    _framed(
-        b'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],'
-        b'"usage":{"prompt_tokens":9,"completion_tokens":%d}}\n\n' % CHUNKS
-    )
-    + _framed(b"data: [DONE]\n\n")
-    + b"0\r\n\r\n"
-)
+END = end_of(CHUNKS)
 
 
-class Upstream(asyncio.Protocol):
+class Upstream(Streamed):
     """One connection: answers each request with the stream."""
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self.received = b""
-
-    def data_received(self, data: bytes) -> None:
-        self.received += data
-        head, found, body = self.received.partition(b"\r\n\r\n")
-        length = re.search(rb"(?i)content-length: *(\d+)", head)
-        if found and len(body) >= (int(length[1]) if length else 0):
-            self.received = b""
-            self.transport.write(HEAD)
-            self.crc = 0
-            self.begun = asyncio.get_running_loop().time()
-            self.send(0)
+    def begin(self) -> None:
+        self.crc = 0
+        self.send(0)
 
     def send(self, index: int) -> None:
         if self.transport.is_closing():
@@ -108,12 +86,5 @@ class Upstream(asyncio.Protocol):
         asyncio.get_running_loop().call_at(self.begun + (index + 1) / RATE, self.send, index + 1)
 
 
-async def serve() -> None:
-    server = await asyncio.get_running_loop().create_server(Upstream, "127.0.0.1", 0, backlog=4096)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    async with server:
-        await server.serve_forever()
-
-
 if __name__ == "__main__":
-    sys.exit(asyncio.run(serve()))
+    sys.exit(asyncio.run(serve(Upstream)))
