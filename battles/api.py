@@ -32,6 +32,7 @@ from battles.serializers import (
     TurnIn,
 )
 from common.api import Pagination
+from common.api_views import checked, page_of
 from common.frames import encode
 from common.openapi import Problem
 from common.streams import EventStreamRenderer, now
@@ -76,9 +77,7 @@ class BattlesView(Idempotent, APIView):
     def get(self, request: Request) -> Response:
         """Your battles, newest first."""
         battles = selectors.battles_of(owner=_user(request), query=request.query_params.get("search", ""))
-        paginator = Pagination()
-        page = paginator.paginate_queryset(battles, request, view=self) or []
-        return paginator.get_paginated_response(BattleRowOut([state.battle_row(b) for b in page], many=True).data)
+        return page_of(self, battles, BattleRowOut, shown=lambda page: [state.battle_row(one) for one in page])
 
     @extend_schema(
         operation_id="battles_create",
@@ -87,9 +86,7 @@ class BattlesView(Idempotent, APIView):
     )
     def post(self, request: Request) -> Response:
         """Start a battle. Both sides begin to answer at once, whether or not anybody listens."""
-        given = BattleIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        data = given.validated_data
+        data = checked(BattleIn, request.data)
         begun = services.battle_start(
             owner=_user(request),
             prompt=data["prompt"],
@@ -143,9 +140,8 @@ class TurnsView(Idempotent, APIView):
     def post(self, request: Request, battle_id: UUID) -> Response | StreamingHttpResponse:
         """Ask a follow-up. With `Accept: text/event-stream` the WebSocket's frames come as they happen, else the
         answer comes when all sides have ended."""
-        given = TurnIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        begun = services.turn_begin(battle_id=battle_id, owner=_user(request), **given.validated_data)
+        given = checked(TurnIn, request.data)
+        begun = services.turn_begin(battle_id=battle_id, owner=_user(request), **given)
         now(generation.launch(begun.requests))
         now(viewers_tell(battle_id))
         if isinstance(request.accepted_renderer, EventStreamRenderer):
@@ -178,9 +174,7 @@ class PreferenceView(Idempotent, APIView):
     @extend_schema(operation_id="battles_preference", request=PreferenceIn, responses={201: BattleOut})
     def post(self, request: Request, battle_id: UUID) -> Response:
         """Vote, and learn who they were."""
-        given = PreferenceIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        data = given.validated_data
+        data = checked(PreferenceIn, request.data)
         work_check(request, data["proof"])
         services.preference_record(
             battle_id=battle_id,
@@ -211,11 +205,8 @@ class RegenerateView(Idempotent, APIView):
     @extend_schema(operation_id="battles_regenerate", request=SideIn, responses={201: BattleOut})
     def post(self, request: Request, battle_id: UUID) -> Response:
         """Let one side answer the last turn anew; its earlier attempt is kept."""
-        given = SideIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        _, asked = services.response_regenerate(
-            battle_id=battle_id, owner=_user(request), label=given.validated_data["side"]
-        )
+        given = checked(SideIn, request.data)
+        _, asked = services.response_regenerate(battle_id=battle_id, owner=_user(request), label=given["side"])
         now(generation.launch([asked]))
         now(viewers_tell(battle_id))
         return Response(_whole(request, battle_id), status=201)
@@ -227,10 +218,9 @@ class StopView(APIView):
     @extend_schema(operation_id="battles_stop", request=StopIn, responses=BattleOut)
     def post(self, request: Request, battle_id: UUID) -> Response:
         """Stop what is being written; what is there stays."""
-        given = StopIn(data=request.data)
-        given.is_valid(raise_exception=True)
+        given = checked(StopIn, request.data)
         battle = selectors.battle_whole(battle_id=battle_id, viewer=_user(request))
-        now(generation.stop(generation.responses_live(battle, given.validated_data.get("side"))))
+        now(generation.stop(generation.responses_live(battle, given.get("side"))))
         return Response(_whole(request, battle_id))
 
 
@@ -240,9 +230,8 @@ class ReactionView(APIView):
     @extend_schema(operation_id="battles_reaction", request=ReactionIn, responses=ReactionOut)
     def post(self, request: Request, battle_id: UUID) -> Response:
         """Like or dislike a response; null takes it back."""
-        given = ReactionIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        response, value = given.validated_data["response"], given.validated_data["value"]
+        given = checked(ReactionIn, request.data)
+        response, value = given["response"], given["value"]
         services.reaction_set(battle_id=battle_id, user=_user(request), response_id=response, value=value)
         return Response(ReactionOut({"response": str(response), "value": value}).data)
 

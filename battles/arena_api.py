@@ -19,6 +19,7 @@ from accounts.models import Scope, User
 from battles import arena, generation, services
 from battles.api import work_check
 from battles.serializers import TurnIn
+from common.api_views import checked
 from common.openapi import Problem
 from common.streams import now
 from leaderboard.statistics.suggesting import STRATEGIES
@@ -111,9 +112,7 @@ class RunView(Idempotent, APIView):
     )
     def post(self, request: Request) -> Response:
         """Ask all models at once and wait for all; one that fails says so and holds up nobody."""
-        given = RunIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        user, data = cast(User, request.user), given.validated_data
+        user, data = cast(User, request.user), checked(RunIn, request.data)
         begun = services.battle_start(owner=user, prompt=data["prompt"], mode="lineup", models=data["models"])
         now(generation.launch(begun.requests))
         now(generation.wait([one.response.id for one in begun.requests]))
@@ -126,9 +125,7 @@ class ArenaPreferenceView(Idempotent, APIView):
     @extend_schema(operation_id="arena_preference", request=ArenaPreferenceIn, responses=RecordedOut)
     def post(self, request: Request) -> Response:
         """Record the best of a run, or a ranking of it. The leaderboard follows within seconds."""
-        given = ArenaPreferenceIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        data = given.validated_data
+        data = checked(ArenaPreferenceIn, request.data)
         work_check(request)
         battle_id: UUID | None = data.get("id")
         arena.run_judged(
@@ -166,8 +163,6 @@ class SuggestView(APIView):
     @extend_schema(operation_id="arena_suggest_pairs", parameters=[SuggestIn], responses=SuggestOut)
     def get(self, request: Request) -> Response:
         """Which models to compare next."""
-        given = SuggestIn(data=request.query_params)
-        given.is_valid(raise_exception=True)
-        data = given.validated_data
+        data = checked(SuggestIn, request.query_params)
         pairs = arena.pairs_suggested(k=data["k"], strategy=data["strategy"], rng=Random())
         return Response(SuggestOut({"strategy": data["strategy"], "pairs": pairs}).data)

@@ -14,6 +14,7 @@ from accounts.models import Scope, User
 from battles import services, state
 from battles.serializers import ImageIn, ImageOut
 from common.api import TooLarge
+from common.api_views import checked
 
 # What the form around the file takes at most.
 FORM_MAX_BYTES = 16 * 1024
@@ -33,9 +34,8 @@ class ImagesView(Idempotent, APIView):
     @extend_schema(operation_id="images_create", request={"multipart/form-data": ImageIn}, responses={201: ImageOut})
     def post(self, request: Request) -> Response:
         """Upload an image. It is resized, loses its metadata, and is deleted after a day unless a prompt names it."""
-        given = ImageIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        image = services.image_add(owner=cast(User, request.user), file=given.validated_data["file"])
+        given = checked(ImageIn, request.data)
+        image = services.image_add(owner=cast(User, request.user), file=given["file"])
         return Response(ImageOut(state.image_state(image)).data, status=201)
 
 

@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from common.api import Pagination
+from common.api_views import checked, page_of
 from common.frames import encode
 from common.streams import EventStreamRenderer, now
 from conversations import driving, events, reading, selectors, services, state
@@ -56,17 +57,14 @@ class ConversationsView(Idempotent, APIView):
     def get(self, request: Request) -> Response:
         """Your conversations, newest first."""
         found = selectors.conversations_of(owner=_user(request), query=request.query_params.get("search", ""))
-        paginator = Pagination()
-        page = paginator.paginate_queryset(found, request, view=self) or []
-        rows = ConversationRowOut([state.conversation_row(one) for one in page], many=True).data
-        return paginator.get_paginated_response(rows)
+        return page_of(
+            self, found, ConversationRowOut, shown=lambda page: [state.conversation_row(one) for one in page]
+        )
 
     @extend_schema(operation_id="conversations_create", request=ConversationIn, responses={201: ConversationOut})
     def post(self, request: Request) -> Response:
         """Make a conversation of two agents. It begins with `run/`, or with the first `turn/`."""
-        given = ConversationIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        data = given.validated_data
+        data = checked(ConversationIn, request.data)
         scenario = None
         if slug := data.get("scenario"):
             version = data.get("scenario_version")
@@ -221,11 +219,8 @@ class ExtendView(Idempotent, _Act):
     @extend_schema(operation_id="conversations_extend", request=ExtendIn, responses={201: ConversationOut})
     def post(self, request: Request, conversation_id: UUID) -> Response:
         """Allow some turns more; one that has ended can go on."""
-        given = ExtendIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        services.conversation_extend(
-            conversation_id=conversation_id, owner=_user(request), turns=given.validated_data["turns"]
-        )
+        given = checked(ExtendIn, request.data)
+        services.conversation_extend(conversation_id=conversation_id, owner=_user(request), turns=given["turns"])
         return self.answer(request, conversation_id, status=201)
 
 
@@ -233,11 +228,8 @@ class InjectView(Idempotent, _Act):
     @extend_schema(operation_id="conversations_inject", request=InjectIn, responses={201: ConversationOut})
     def post(self, request: Request, conversation_id: UUID) -> Response:
         """Say something as the moderator: both agents hear it before their next turn."""
-        given = InjectIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        services.conversation_inject(
-            conversation_id=conversation_id, owner=_user(request), text=given.validated_data["text"]
-        )
+        given = checked(InjectIn, request.data)
+        services.conversation_inject(conversation_id=conversation_id, owner=_user(request), text=given["text"])
         return self.answer(request, conversation_id, status=201)
 
 
@@ -245,10 +237,9 @@ class BranchView(Idempotent, _Act):
     @extend_schema(operation_id="conversations_branch", request=BranchIn, responses={201: ConversationOut})
     def post(self, request: Request, conversation_id: UUID) -> Response:
         """A new conversation that shares the beginning and can go on otherwise."""
-        given = BranchIn(data=request.data)
-        given.is_valid(raise_exception=True)
+        given = checked(BranchIn, request.data)
         branch = services.conversation_branch(
-            conversation_id=conversation_id, owner=_user(request), position=given.validated_data["position"]
+            conversation_id=conversation_id, owner=_user(request), position=given["position"]
         )
         return self.answer(request, branch.id, status=201)
 
@@ -257,9 +248,8 @@ class AnalysisView(Idempotent, _Act):
     @extend_schema(operation_id="conversations_analysis", request=AnalysisIn, responses={201: ConversationOut})
     def post(self, request: Request, conversation_id: UUID) -> Response:
         """Have a model read what was said so far. It is written in the background; several may stand side by side."""
-        given = AnalysisIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        asked = services.analysis_begin(conversation_id=conversation_id, owner=_user(request), **given.validated_data)
+        given = checked(AnalysisIn, request.data)
+        asked = services.analysis_begin(conversation_id=conversation_id, owner=_user(request), **given)
         now(reading.launch(asked))
         return self.answer(request, conversation_id, status=201)
 

@@ -1,6 +1,6 @@
 """The scenario library for programs."""
 
-from typing import Any, cast
+from typing import cast
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from common.api import Pagination
+from common.api_views import checked, page_of
 from conversations import selectors, services
 from conversations.models import Scenario
 from conversations.scenarios import FIELDS
@@ -35,12 +36,6 @@ class ScenarioOut(serializers.ModelSerializer[Scenario]):
         return scenario.owner_id is not None
 
 
-def _given(request: Request) -> dict[str, Any]:
-    given = ScenarioIn(data=request.data)
-    given.is_valid(raise_exception=True)
-    return dict(given.validated_data)
-
-
 class ScenariosView(Idempotent, APIView):
     required_scopes = {"GET": Scope.READ, "POST": Scope.RUN}
     pagination_class = Pagination
@@ -48,14 +43,12 @@ class ScenariosView(Idempotent, APIView):
     @extend_schema(operation_id="scenarios_list", responses=ScenarioOut(many=True))
     def get(self, request: Request) -> Response:
         """The newest version of each scenario that you may use."""
-        paginator = Pagination()
-        page = paginator.paginate_queryset(selectors.scenarios_for(cast(User, request.user)), request, view=self) or []
-        return paginator.get_paginated_response(ScenarioOut(page, many=True).data)
+        return page_of(self, selectors.scenarios_for(cast(User, request.user)), ScenarioOut)
 
     @extend_schema(operation_id="scenarios_create", request=ScenarioIn, responses={201: ScenarioOut})
     def post(self, request: Request) -> Response:
         """A scenario of your own."""
-        made = services.scenario_create(owner=cast(User, request.user), values=_given(request))
+        made = services.scenario_create(owner=cast(User, request.user), values=checked(ScenarioIn, request.data))
         return Response(ScenarioOut(made).data, status=201)
 
 
@@ -77,7 +70,9 @@ class ScenarioView(APIView):
     @extend_schema(operation_id="scenarios_edit", request=ScenarioIn, responses=ScenarioOut)
     def put(self, request: Request, slug: str) -> Response:
         """Add a version; what is left out stays. Those of the library are for staff to edit: copy them."""
-        after = services.scenario_edit(slug=slug, editor=cast(User, request.user), values=_given(request))
+        after = services.scenario_edit(
+            slug=slug, editor=cast(User, request.user), values=checked(ScenarioIn, request.data)
+        )
         return Response(ScenarioOut(after).data)
 
 

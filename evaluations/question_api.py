@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from common.api import Pagination
+from common.api_views import checked, page_of
 from evaluations import selectors, services
 from evaluations.models import Question, QuestionSet
 from evaluations.reading import serializers as shapes
@@ -46,10 +47,8 @@ class QuestionSetsView(Idempotent, APIView):
     @extend_schema(operation_id="question_sets_list", responses=shapes.QuestionSetOut(many=True))
     def get(self, request: Request) -> Response:
         """What models may be asked."""
-        paginator = Pagination()
         sets = QuestionSet.objects.annotate(questions_count=Count("questions")).order_by("name", "pk")
-        page = paginator.paginate_queryset(sets, request, view=self) or []
-        return paginator.get_paginated_response(shapes.QuestionSetOut(_described(page), many=True).data)
+        return page_of(self, sets, shapes.QuestionSetOut, shown=_described)
 
     @extend_schema(
         operation_id="question_sets_create", request=shapes.QuestionSetIn, responses={201: shapes.QuestionsOut}
@@ -57,9 +56,7 @@ class QuestionSetsView(Idempotent, APIView):
     def post(self, request: Request) -> Response:
         """Make a set or add to it, in FastChat's shape; all of it or nothing. A reference that differs from those that
         are there becomes a new version."""
-        given = shapes.QuestionSetIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        report = services.question_set_store(**given.validated_data)
+        report = services.question_set_store(**checked(shapes.QuestionSetIn, request.data))
         names = ("added", "changed", "same", "references", "doubted")
         made = {name: getattr(report, name) for name in names} | {"slug": report.question_set.slug}
         return Response(shapes.QuestionsOut(made).data, status=201)
@@ -73,9 +70,7 @@ class QuestionSetView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """The questions of a set, with their references in all versions."""
         rows = get_object_or_404(QuestionSet, slug=slug).questions.prefetch_related("references")
-        paginator = Pagination()
-        page = paginator.paginate_queryset(rows, request, view=self) or []
-        return paginator.get_paginated_response(shapes.QuestionOut(page, many=True).data)
+        return page_of(self, rows, shapes.QuestionOut)
 
 
 class VoteSetsView(Idempotent, APIView):
@@ -86,9 +81,7 @@ class VoteSetsView(Idempotent, APIView):
     @extend_schema(operation_id="evaluations_votes_list", responses=shapes.VoteSetOut(many=True))
     def get(self, request: Request) -> Response:
         """Files of people's votes, each with how far judges agree with it."""
-        paginator = Pagination()
-        page = paginator.paginate_queryset(selectors.vote_sets_of(cast(User, request.user)), request, view=self) or []
-        return paginator.get_paginated_response(shapes.VoteSetOut(page, many=True).data)
+        return page_of(self, selectors.vote_sets_of(cast(User, request.user)), shapes.VoteSetOut)
 
     @extend_schema(
         operation_id="evaluations_votes_create",
@@ -97,9 +90,7 @@ class VoteSetsView(Idempotent, APIView):
     )
     def post(self, request: Request) -> Response:
         """Import people's votes on pairs of answers, and hold them against judges."""
-        given = shapes.VotesIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        data, owner = given.validated_data, cast(User, request.user)
+        data, owner = checked(shapes.VotesIn, request.data), cast(User, request.user)
         run = selectors.run_of(owner, data["run"]) if data["run"] else None
         file = data["file"]
         made = services.votes_import(

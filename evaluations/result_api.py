@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from accounts.models import Scope, User
 from common.api import FormatIsOurs, Pagination
+from common.api_views import checked, page_of
 from common.downloads import file_download
 from evaluations import selectors, services
 from evaluations.errors import ResultsNotReady
@@ -53,10 +54,9 @@ class ResultsView(APIView):
     def get(self, request: Request, run_id: str) -> HttpResponse | Response:
         """Scores, games, ratings and judges as they were when the run ended. While it is under way for the first time,
         409."""
-        asked = shapes.ResultsIn(data=request.query_params)
-        asked.is_valid(raise_exception=True)
-        document = _reading(request, run_id, asked.validated_data["references"], "document").document
-        match asked.validated_data["format"]:
+        asked = checked(shapes.ResultsIn, request.query_params)
+        document = _reading(request, run_id, asked["references"], "document").document
+        match asked["format"]:
             case "csv":
                 return HttpResponse("".join(as_csv(document)), content_type="text/csv; charset=utf-8")
             case "md":
@@ -105,9 +105,7 @@ class RunAnswersView(APIView):
         rows = rows.filter(**_filters(request, "model__slug")).order_by(
             "question__number", "model__slug", "choice", "turn"
         )
-        paginator = Pagination()
-        page = paginator.paginate_queryset(rows, request, view=self) or []
-        return paginator.get_paginated_response(shapes.AnswerOut(page, many=True).data)
+        return page_of(self, rows, shapes.AnswerOut)
 
 
 class RunJudgmentsView(APIView):
@@ -122,16 +120,13 @@ class RunJudgmentsView(APIView):
         rows = selectors.run_of(_user(request), run_id).judgments
         found = rows.select_related("question", "judge", "model_a", "model_b")
         found = found.filter(**_filters(request, "model_a__slug")).order_by("question__number", "turn", "pk")
-        paginator = Pagination()
-        page = paginator.paginate_queryset(found, request, view=self) or []
-        return paginator.get_paginated_response(shapes.JudgmentOut(page, many=True).data)
+        return page_of(self, found, shapes.JudgmentOut)
 
 
 def _filters(request: Request, model: str) -> dict[str, Any]:
-    asked = shapes.AnswersIn(data=request.query_params)
-    asked.is_valid(raise_exception=True)
+    asked = checked(shapes.AnswersIn, request.query_params)
     names = {"question": "question__number", "category": "question__category", "turn": "turn", "model": model}
-    return {names[name]: value for name, value in asked.validated_data.items()}
+    return {names[name]: value for name, value in asked.items()}
 
 
 class CompareView(APIView):
@@ -145,9 +140,7 @@ class CompareView(APIView):
     def get(self, request: Request) -> Response:
         """How the second run differs from the first: paired differences with intervals and tests, and the questions
         that changed most. 202 while a worker computes it."""
-        asked = shapes.CompareIn(data=request.query_params)
-        asked.is_valid(raise_exception=True)
-        data = dict(asked.validated_data)
+        data = checked(shapes.CompareIn, request.query_params)
         first, second = (selectors.run_of(_user(request), data.pop(name)) for name in ("first", "second"))
         pair = services.run_pair_get(first=first, second=second, **data)
         if pair.computed_at is None:

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Job, Scope, User
 from common.api import Pagination
+from common.api_views import checked, page_of
 from common.errors import NotAllowed
 from evaluations import selectors, services
 from evaluations.errors import EvaluationInvalid
@@ -72,12 +73,14 @@ class RunsView(Idempotent, APIView):
     @extend_schema(operation_id="evaluations_list", responses=shapes.EvaluationOut(many=True))
     def get(self, request: Request) -> Response:
         """Your runs, newest first; an administrator's are all."""
-        paginator = Pagination()
         runs = selectors.runs_of(_user(request)).select_related("baseline").prefetch_related("contenders", "judges")
         runs = runs.annotate(has_results=Exists(Summary.objects.filter(run=OuterRef("pk"))))
-        page = paginator.paginate_queryset(runs, request, view=self) or []
-        rows = [_state(run, has_results=cast(Any, run).has_results) for run in page]
-        return paginator.get_paginated_response(shapes.EvaluationOut(rows, many=True).data)
+        return page_of(
+            self,
+            runs,
+            shapes.EvaluationOut,
+            shown=lambda page: [_state(run, has_results=run.has_results) for run in page],
+        )
 
     @extend_schema(
         operation_id="evaluations_create",
@@ -87,9 +90,7 @@ class RunsView(Idempotent, APIView):
     def post(self, request: Request) -> Response:
         """Say what a run would take, and with `dry_run` no more than that; else store it and have a worker begin."""
         owner = _administrator(request)
-        given = shapes.EvaluationIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        data = given.validated_data
+        data = checked(shapes.EvaluationIn, request.data)
         wanted = {
             "name": data["name"],
             "question_set": _question_set(data["question_set"]),
@@ -189,9 +190,7 @@ class RunExtendView(RunActView):
         return super().post(request, run_id)
 
     def act(self, run: Run, request: Request) -> None:
-        given = shapes.EvaluationExtendIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        data = given.validated_data
+        data = checked(shapes.EvaluationExtendIn, request.data)
         models, judges = (_models(data[name], name) for name in ("models", "judges"))
         services.run_extend(run=_own(run), models=models, judges=judges)
         if data["reference_version"]:

@@ -9,6 +9,7 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from accounts.models import Scope, User
+from common.api_views import checked
 from leaderboard import selectors
 from leaderboard.boards import Segment
 from leaderboard.methods import Standing
@@ -34,9 +35,8 @@ COUNTS = (
 
 
 def _asked(request: Request, shape: type[Serializer[Any]], **more: Any) -> Shown:
-    given = shape(data=request.query_params)
-    given.is_valid(raise_exception=True)
-    return shown(given.validated_data, is_staff=cast(User, request.user).is_staff, **more)
+    given = checked(shape, request.query_params)
+    return shown(given, is_staff=cast(User, request.user).is_staff, **more)
 
 
 class LeaderboardView(APIView):

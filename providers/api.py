@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from common.api_views import checked
 from common.audit import Deed, note
 from providers.engine_services import engine_desired_set
 from providers.engines.states import Wanted
@@ -47,9 +48,8 @@ class EngineView(APIView):
         """Start or wake it (awake), put it to sleep (asleep) or stop it (stopped). What it still answers is finished
         first; `state` says when it is done."""
         engine = get_object_or_404(Engine, slug=slug)
-        wanted = EngineIn(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        desired = Wanted(wanted.validated_data["desired"])
+        wanted = checked(EngineIn, request.data)
+        desired = Wanted(wanted["desired"])
         engine_desired_set(engine=engine, desired=desired)
         note(Deed(actor_id=request.user.pk, action="engine_want", subject=slug, detail={"desired": desired.value}))
         return Response(EngineOut(engine).data)

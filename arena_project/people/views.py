@@ -23,6 +23,7 @@ from accounts.models import Scope, User
 from accounts.serializers import JobOut
 from accounts.services import account_close
 from arena_project.people.exporting import account_export_request
+from common.api_views import checked
 from common.errors import TooMany
 from common.limits import hit
 
@@ -91,9 +92,8 @@ class AccountView(APIView):
         administrator can open the account again."""
         user = cast(User, request.user)
         hit(f"closing:{user.pk}", limit=CLOSINGS_PER_HOUR, seconds=3600)
-        given = AccountCloseIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        account_close(user=user, confirmation=given.validated_data["confirm"])
+        given = checked(AccountCloseIn, request.data)
+        account_close(user=user, confirmation=given["confirm"])
         return Response({"erased_in_days": settings.ACCOUNT_GRACE_DAYS}, status=202)
 
 

@@ -21,6 +21,7 @@ from battles.exports.selection import RANKINGS, SHAPES, SOURCES, Selection
 from battles.exports.work import export_request
 from battles.models import Category
 from common.api import FormatIsOurs
+from common.api_views import checked
 from common.audit import Deed, note
 from common.database import in_database_thread
 
@@ -74,9 +75,8 @@ class ExportView(Idempotent, APIView):
     )
     def get(self, request: Request) -> StreamingHttpResponse:
         """A file of votes, streamed: your own, or for administrators those of all who share."""
-        asked = ExportIn(data=request.query_params)
-        asked.is_valid(raise_exception=True)
-        selection, wanted = selection_of(asked.validated_data, cast(User, request.user))
+        asked = checked(ExportIn, request.query_params)
+        selection, wanted = selection_of(asked, cast(User, request.user))
         export = Export(kind=self.kind, selection=selection, **wanted)
         detail = {"kind": self.kind, "query": request.META.get("QUERY_STRING", "")[:500]}
         note(Deed(actor_id=request.user.pk, action="export", subject=export.name, detail=detail))
@@ -85,9 +85,8 @@ class ExportView(Idempotent, APIView):
     @extend_schema(request=ExportIn, responses={202: OpenApiResponse(JobOut)})
     def post(self, request: Request) -> Response:
         """The same as a job, for long ones: its file is there when it is done."""
-        asked = ExportIn(data=request.data)
-        asked.is_valid(raise_exception=True)
-        selection, wanted = selection_of(asked.validated_data, cast(User, request.user))
+        asked = checked(ExportIn, request.data)
+        selection, wanted = selection_of(asked, cast(User, request.user))
         job = export_request(owner=cast(User, request.user), kind=self.kind, selection=selection, **wanted)
         return Response(JobOut(job, context={"request": request}).data, status=202)
 

@@ -13,6 +13,7 @@ from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from accounts.serializers import JobOut
 from battles.imports.work import battles_import_request, preferences_import_request
+from common.api_views import checked
 
 
 class BattlesImportIn(serializers.Serializer[Any]):
@@ -42,9 +43,7 @@ class BattlesImportView(Idempotent, APIView):
     )
     def post(self, request: Request) -> Response:
         """Import battles in Chatbot Arena's shape into a board. The job tells what came, or which line is wrong."""
-        given = BattlesImportIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        data = given.validated_data
+        data = checked(BattlesImportIn, request.data)
         job = battles_import_request(
             owner=cast(User, request.user), file=data["file"], board=data["board"], is_dry_run=data["dry_run"]
         )
@@ -62,9 +61,7 @@ class PreferencesImportView(Idempotent, APIView):
     )
     def post(self, request: Request) -> Response:
         """Import preferences with their texts into a prompt set. They are exported as `source=import`, never rated."""
-        given = PreferencesImportIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        data = given.validated_data
+        data = checked(PreferencesImportIn, request.data)
         job = preferences_import_request(
             owner=cast(User, request.user), file=data["file"], prompt_set=data["prompt_set"], is_dry_run=data["dry_run"]
         )

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from common.api import Pagination
+from common.api_views import checked, page_of
 from common.openapi import Problem
 from conversations.comparing import selectors, services
 from conversations.comparing.state import pair_row, pair_state
@@ -99,9 +100,8 @@ class PairsView(APIView):
     @extend_schema(operation_id="conversation_pairs_list", responses=ConversationPairRowOut(many=True))
     def get(self, request: Request) -> Response:
         """What you have compared, newest first."""
-        paginator = Pagination()
-        page = paginator.paginate_queryset(selectors.pairs_of(_user(request)), request, view=self) or []
-        return paginator.get_paginated_response(ConversationPairRowOut([pair_row(one) for one in page], many=True).data)
+        pairs = selectors.pairs_of(_user(request))
+        return page_of(self, pairs, ConversationPairRowOut, shown=lambda page: [pair_row(one) for one in page])
 
     @extend_schema(
         operation_id="conversation_pairs_draw",
@@ -134,9 +134,8 @@ class PairPreferenceView(Idempotent, APIView):
     )
     def post(self, request: Request, pair_id: UUID) -> Response:
         """Vote, and learn who they were."""
-        given = PairPreferenceIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        services.pair_vote(pair_id=pair_id, voter=_user(request), **given.validated_data)
+        given = checked(PairPreferenceIn, request.data)
+        services.pair_vote(pair_id=pair_id, voter=_user(request), **given)
         return Response(_whole(request, pair_id), status=201)
 
 

@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from common.api import FormatIsOurs, Pagination
+from common.api_views import checked, page_of
 from common.database import in_database_thread
 from conversations.experiments import export, selectors, services
 from conversations.models import Experiment
@@ -109,12 +110,8 @@ class ExperimentsView(Idempotent, APIView):
     @extend_schema(operation_id="experiments_list", responses=ExperimentOut(many=True))
     def get(self, request: Request) -> Response:
         """Your experiments, newest first."""
-        paginator = Pagination()
         found = Experiment.objects.filter(owner=_user(request)).select_related("job")
-        page = paginator.paginate_queryset(found, request, view=self) or []
-        return paginator.get_paginated_response(
-            ExperimentOut([_state(one, is_row=True) for one in page], many=True).data
-        )
+        return page_of(self, found, ExperimentOut, shown=lambda page: [_state(one, is_row=True) for one in page])
 
     @extend_schema(
         operation_id="experiments_create", request=GridIn, responses={200: ExperimentOut, 201: ExperimentOut}
@@ -187,10 +184,9 @@ class ExperimentExportView(APIView):
     )
     def get(self, request: Request, experiment_id: UUID) -> StreamingHttpResponse:
         """The log, a row a turn; or the manifest, which is all that is needed to run it again."""
-        asked = ExportFormatIn(data=request.query_params)
-        asked.is_valid(raise_exception=True)
+        asked = checked(ExportFormatIn, request.query_params)
         experiment = selectors.experiment_get(experiment_id=experiment_id, viewer=_user(request))
-        chosen = export.FORMATS[asked.validated_data["format"]]
+        chosen = export.FORMATS[asked["format"]]
         headers = {
             "Content-Disposition": f'attachment; filename="{chosen.file_name}"',
             "Cache-Control": "no-store",

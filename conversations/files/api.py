@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from common.api import FormatIsOurs
+from common.api_views import checked
 from conversations import selectors, services
 from conversations.files.formats import FORMATS
 from conversations.files.importing import FILE_MAX_BYTES, conversations_import
@@ -43,9 +44,8 @@ class ExportView(APIView):
     )
     def get(self, request: Request, conversation_id: UUID) -> HttpResponse:
         """The conversation as a file: JSON to keep, Markdown to read, JSON Lines or CSV of its turns to reckon with."""
-        asked = ConversationExportIn(data=request.query_params)
-        asked.is_valid(raise_exception=True)
-        name = asked.validated_data["format"]
+        asked = checked(ConversationExportIn, request.query_params)
+        name = asked["format"]
         conversation = selectors.conversation_whole(conversation_id=conversation_id, viewer=cast(User, request.user))
         services.conversation_named(conversation_id=conversation.pk)
         headers = {
@@ -68,8 +68,7 @@ class ImportView(Idempotent, APIView):
     )
     def post(self, request: Request) -> Response:
         """Import conversations, all of a file or nothing. What is wrong is said with the place where it stands."""
-        given = ConversationsImportIn(data=request.data)
-        given.is_valid(raise_exception=True)
-        data = given.validated_data["file"].read(FILE_MAX_BYTES + 1)
+        given = checked(ConversationsImportIn, request.data)
+        data = given["file"].read(FILE_MAX_BYTES + 1)
         made = conversations_import(owner=cast(User, request.user), data=data)
         return Response({"conversations": [str(one.id) for one in made]}, status=201)

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from common.api import Pagination
+from common.api_views import checked, page_of
 from evaluations.models import TalkJudgment
 from evaluations.talks.results import judging_results, judgments_of
 from evaluations.talks.running import MODES, RUBRIC_MAX_CHARACTERS, judging_start
@@ -102,10 +103,8 @@ class JudgmentsView(APIView):
     @extend_schema(operation_id="experiments_judgments", responses=TalkJudgmentOut(many=True))
     def get(self, request: Request, experiment_id: UUID) -> Response:
         """Each judgment with its reasons and the judge's words."""
-        paginator = Pagination()
         subject = subject_of(owner=_user(request), experiment_id=experiment_id)
-        page = paginator.paginate_queryset(judgments_of(owner=_user(request), subject=subject), request, view=self)
-        return paginator.get_paginated_response(TalkJudgmentOut(page or [], many=True).data)
+        return page_of(self, judgments_of(owner=_user(request), subject=subject), TalkJudgmentOut)
 
 
 class ConversationJudgingView(Idempotent, APIView):
@@ -124,12 +123,11 @@ class ConversationJudgingView(Idempotent, APIView):
 
 
 def _started(request: Request, *, experiment_id: UUID | None = None, conversation_id: UUID | None = None) -> Response:
-    given = JudgingIn(data=request.data)
-    given.is_valid(raise_exception=True)
+    given = checked(JudgingIn, request.data)
     job, number = judging_start(
         owner=_user(request),
         experiment_id=experiment_id,
         conversation_id=conversation_id,
-        **given.validated_data,
+        **given,
     )
     return Response(JudgingStartedOut({"job": str(job.pk), "judgments": number}).data, status=202)
