@@ -1,6 +1,6 @@
 """The pages of battles."""
 
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
@@ -38,38 +38,32 @@ def _limits() -> dict[str, int | bool]:
     }
 
 
-@login_required
-@require_safe
-def new(request: HttpRequest) -> HttpResponse:
+def _new_context() -> dict[str, Any]:
+    """What the pages before a battle and a line-up both show."""
     active = list(LanguageModel.objects.active().select_related("endpoint"))
     models = [model for model in active if model.is_available]
-    context = {
+    return {
         "suggestions": selectors.suggestions(),
         "categories": Category.choices,
         "models": models,
         "available_count": len(models),
         "away_count": len(active) - len(models),
-        "pools": selectors.pools_listed(),
         "limits": _limits(),
-        "budget": budget_of(cast(User, request.user).pk),
     }
+
+
+@login_required
+@require_safe
+def new(request: HttpRequest) -> HttpResponse:
+    budget = budget_of(cast(User, request.user).pk)
+    context = {**_new_context(), "pools": selectors.pools_listed(), "budget": budget}
     return render(request, "battles/new.html", context)
 
 
 @login_required
 @require_safe
 def lineup(request: HttpRequest) -> HttpResponse:
-    active = LanguageModel.objects.active().select_related("endpoint")
-    models = [model for model in active if model.is_available]
-    context = {
-        "suggestions": selectors.suggestions(),
-        "categories": Category.choices,
-        "models": models,
-        "available_count": len(models),
-        "lineup_max": LINEUP_MAX,
-        "limits": _limits(),
-    }
-    return render(request, "battles/lineup.html", context)
+    return render(request, "battles/lineup.html", {**_new_context(), "lineup_max": LINEUP_MAX})
 
 
 @login_required

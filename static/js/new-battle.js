@@ -1,5 +1,5 @@
 /* The page before a battle: the prompt, its suggestions, mode and category; starts the battle and goes there. */
-import { ApiError, post } from "./api.js";
+import { begin, newKey, suggest } from "./begin.js";
 import { PromptBox } from "./prompt-box.js";
 import { recall, remember } from "./storage.js";
 
@@ -8,11 +8,6 @@ const named = document.getElementById("named");
 const poolOption = document.getElementById("pool-option");
 const send = form.querySelector('[type="submit"]');
 let key = newKey();
-
-/** One key for one try: where the answer is lost, trying again finds the same battle. Plain http has no such source. */
-function newKey() {
-  return crypto.randomUUID?.() ?? "";
-}
 
 const mode = () => form.elements.mode.value;
 
@@ -34,21 +29,9 @@ async function start(prompt, images) {
     box.error(form.dataset.twoModels);
     return;
   }
-  box.error("");
-  box.disable(true);
   send.setAttribute("aria-busy", "true");
   remember("battle-view", given.get("view"));
-  try {
-    const battle = await post("battles/", body, key);
-    box.taken();
-    location.assign(`/battles/${battle.id}/`);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    if (error.code !== "offline") key = newKey();
-    box.error(error.message);
-    box.disable(false);
-    box.area.focus();
-  }
+  if (await begin(box, body, key)) key = newKey();
   send.removeAttribute("aria-busy");
 }
 
@@ -66,9 +49,4 @@ renderMode();
 // Coming back by the browser's own button finds the page as it was left.
 addEventListener("pageshow", () => box.disable(false));
 
-for (const chip of document.querySelectorAll("[data-suggestion]")) {
-  chip.addEventListener("click", () => {
-    form.elements.category.value = chip.dataset.category;
-    box.set(chip.dataset.suggestion);
-  });
-}
+suggest(form, box);

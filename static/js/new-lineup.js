@@ -1,5 +1,5 @@
 /* The page before a line-up: who takes part, named or blind. */
-import { ApiError, post } from "./api.js";
+import { begin, newKey, suggest } from "./begin.js";
 import { fill } from "./figures.js";
 import { PromptBox } from "./prompt-box.js";
 import { recall, remember } from "./storage.js";
@@ -9,11 +9,6 @@ const models = document.getElementById("models");
 const count = document.getElementById("count");
 const max = Number(form.dataset.lineupMax);
 let key = newKey();
-
-/** One key for one try: where the answer is lost, trying again finds the same line-up. Plain http has no such source. */
-function newKey() {
-  return crypto.randomUUID?.() ?? "";
-}
 
 const isBlind = () => form.elements.names.value === "blind";
 const chosen = () => new FormData(form).getAll("models");
@@ -38,19 +33,7 @@ async function start(prompt, images) {
   const body = bodyOf(prompt, images);
   if (body.models?.length < 2) return box.error(form.dataset.tooFew);
   if (body.models?.length > max) return box.error(fill(form.dataset.tooMany, { max }));
-  box.error("");
-  box.disable(true);
-  try {
-    const battle = await post("battles/", body, key);
-    box.taken();
-    location.assign(`/battles/${battle.id}/`);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    if (error.code !== "offline") key = newKey();
-    box.error(error.message);
-    box.disable(false);
-    box.area.focus();
-  }
+  if (await begin(box, body, key)) key = newKey();
 }
 
 const box = new PromptBox(form, { draft: "new-lineup", send: start });
@@ -70,9 +53,4 @@ if (boxes.filter((one) => before.includes(one.value)).length >= 2) {
 render();
 box.area.focus();
 
-for (const chip of document.querySelectorAll("[data-suggestion]")) {
-  chip.addEventListener("click", () => {
-    form.elements.category.value = chip.dataset.category;
-    box.set(chip.dataset.suggestion);
-  });
-}
+suggest(form, box);

@@ -1,19 +1,17 @@
 /* One side's answer in one turn. `render` draws it whole; the other methods add what a frame brings. */
 import { isLive } from "./battle-state.js";
-import { dollars, fill, seconds, whole, signed } from "./figures.js";
+import { Drawn } from "./drawn.js";
+import { fill, whole, signed } from "./figures.js";
 
-const FIGURES = { latency_ms: seconds, first_token_ms: seconds, output_tokens: whole, cost: dollars };
-
-export class Panel {
+export class Panel extends Drawn {
   constructor(element, words) {
+    super();
     this.element = element;
     this.words = words;
-    this.parts = {};
     for (const name of ["name", "about", "mark", "live", "liveWords", "reasoning", "reasoningLength", "reasoningText",
       "shimmer", "html", "tail", "stopped", "failure", "message", "attempt", "metrics"]) {
       this.parts[name] = element.querySelector(`[data-${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}]`);
     }
-    this.shown = { html: "", tail: "", reasoning: "" };
   }
 
   /** `can.regenerate`: this is the last turn, and it was not judged. `isChosen`: the vote went to this side. */
@@ -42,15 +40,6 @@ export class Panel {
     this.parts.about.hidden = about.length === 0;
   }
 
-  /** Finished blocks; only what is new is parsed, so that a reader's selection and place stay. */
-  html(html) {
-    const { shown, parts } = this;
-    if (html === shown.html) return;
-    if (shown.html && html.startsWith(shown.html)) parts.html.insertAdjacentHTML("beforeend", html.slice(shown.html.length));
-    else parts.html.innerHTML = html;
-    shown.html = html;
-  }
-
   tail(tail) {
     this.text("tail", this.parts.tail, tail);
     this.parts.tail.hidden = !tail.trim();
@@ -61,14 +50,6 @@ export class Panel {
     this.parts.reasoning.hidden = !reasoning;
     if (!reasoning) return;
     this.parts.reasoningLength.textContent = fill(this.words.words, { number: whole(reasoning.trim().split(/\s+/).length) });
-  }
-
-  text(name, element, text) {
-    const before = this.shown[name];
-    if (text === before) return;
-    if (before && text.startsWith(before) && element.firstChild) element.firstChild.appendData(text.slice(before.length));
-    else element.textContent = text;
-    this.shown[name] = text;
   }
 
   status(response, can) {
@@ -100,14 +81,5 @@ export class Panel {
 
   say(words) {
     if (this.parts.liveWords.textContent !== words) this.parts.liveWords.textContent = words;
-  }
-
-  metrics(metrics) {
-    this.parts.metrics.hidden = !metrics;
-    for (const figure of this.parts.metrics.querySelectorAll("[data-figure]")) {
-      const value = metrics?.[figure.dataset.figure] ?? null;
-      figure.textContent = value === null ? "" : FIGURES[figure.dataset.figure](value);
-      figure.parentElement.hidden = value === null;
-    }
   }
 }
