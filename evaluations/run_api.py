@@ -1,13 +1,9 @@
 """Evaluations for programs: runs, what they say, and what judges and people said of them."""
 
-import tempfile
-import zipfile
 from collections.abc import Collection
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, cast
 
-from django.core.files.base import File
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.http import HttpResponse, StreamingHttpResponse
@@ -20,11 +16,12 @@ from rest_framework.views import APIView
 from accounts.idempotency import Idempotent
 from accounts.models import Job, Scope, User
 from common.api import FormatIsOurs, Pagination
-from common.downloads import file_download
+from common.downloads import stream_download
 from common.errors import NotAllowed
 from evaluations import selectors, services
 from evaluations.errors import EvaluationInvalid, ResultsNotReady
 from evaluations.estimating import Estimate, estimate
+from evaluations.exporting import run_zip
 from evaluations.models import QuestionSet, Run, Summary
 from evaluations.planning import plan_of
 from evaluations.reading import serializers as shapes
@@ -260,17 +257,9 @@ class RunExportView(APIView):
 
     @extend_schema(operation_id="evaluations_export", responses={(200, "application/zip"): OpenApiTypes.BINARY})
     def get(self, request: Request, run_id: str) -> StreamingHttpResponse:
-        """The run as a ZIP in FastChat's layout."""
+        """The run as a ZIP in FastChat's layout, packed while it leaves."""
         run = selectors.run_of(_user(request), run_id)
-        packed = tempfile.TemporaryFile()  # noqa: SIM115 - the download closes it
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in services.run_export(run=run, folder=Path(folder)):
-                archive.write(path, path.relative_to(folder).as_posix())
-        size = packed.tell()
-        packed.seek(0)
-        file = File(packed)
-        file.size = size
-        return file_download(file, name=f"{run.name}.zip", media_type="application/zip")
+        return stream_download(run_zip(run), name=f"{run.name}.zip", media_type="application/zip")
 
 
 class RunAnswersView(APIView):
