@@ -166,6 +166,15 @@ def chosen_questions(run: Run) -> list[int]:
     return [rows[index][0] for index in spread([category for _, category in rows], most)]
 
 
+def is_complete(run: Run) -> bool:
+    """Whether a run that was done to its end still has been asked all that it asks: its question set may have grown."""
+    if run.status != Run.Status.DONE:
+        return False
+    begun = run.answers.filter(turn=1).count()
+    wanted = len(chosen_questions(run)) * run.contenders.count() * run.options.get("choices", 1)
+    return begun >= wanted
+
+
 def _questions(run: Run, options: Options) -> dict[int, Asked]:
     rows = list(run.question_set.questions.prefetch_related("references"))
     chosen = [rows[index] for index in spread([row.category for row in rows], options.max_questions)]

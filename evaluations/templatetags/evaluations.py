@@ -41,6 +41,14 @@ def of(share: Mapping[str, Any] | None) -> str:
 
 
 @register.filter
+def duration(seconds: int) -> str:
+    """As exactly as a guess deserves: 45 s, 12 min, 3 h."""
+    if seconds < 90:
+        return f"{seconds} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{round(seconds / 3600)} h"
+
+
+@register.filter
 def points(value: float | None) -> str:
     """A difference with its sign: +0.35."""
     return "" if value is None else f"{value:+.2f}"
