@@ -167,12 +167,11 @@ def chosen_questions(run: Run) -> list[int]:
 
 
 def is_complete(run: Run) -> bool:
-    """Whether a run that was done to its end still has been asked all that it asks: its question set may have grown."""
+    """Whether a run that was done to its end has asked all that it asks now: its question set may have grown."""
     if run.status != Run.Status.DONE:
         return False
-    begun = run.answers.filter(turn=1).count()
-    wanted = len(chosen_questions(run)) * run.contenders.count() * run.options.get("choices", 1)
-    return begun >= wanted
+    asked = run.answers.order_by().values("question")
+    return not run.question_set.questions.filter(pk__in=chosen_questions(run)).exclude(pk__in=asked).exists()
 
 
 def _questions(run: Run, options: Options) -> dict[int, Asked]:

@@ -150,7 +150,7 @@ def comparison(first: Run, second: Run) -> list[dict[str, Any]]:
     return rows
 
 
-def _memory(peaks: dict[str, int]) -> dict[str, int | None]:
+def _memory(peaks: dict[str, int]) -> dict[str, float | int | None]:
     return {"peak_memory": peaks.get("process"), "peak_gpu_memory": peaks.get("gpu")}
 
 

@@ -58,7 +58,7 @@ class AnswersForm(forms.Form):
         return shown, Filter(models=tuple(model.name for model in shown), **data)
 
 
-class RunChoiceField(forms.ModelChoiceField):
+class RunChoiceField(forms.ModelChoiceField):  # type: ignore[type-arg] # it cannot be subscripted at run time
     """A run by its name, with what it asked: only runs of one question set can be compared."""
 
     def label_from_instance(self, obj: Any) -> str:
