@@ -23,7 +23,7 @@ from accounts.models import Job, User
 from common.errors import TourneyError
 from evaluations import services
 from evaluations.estimating import Estimate, estimate
-from evaluations.figures import FIGURES
+from evaluations.figures import figures_from
 from evaluations.forms import RunForm
 from evaluations.matrix import matrix, matrix_stored
 from evaluations.models import Run, Summary
@@ -142,7 +142,7 @@ def _shown(run: Run, reading: Reading) -> dict[str, Any]:
         "by_version": means_by_version(run) if versions else [],
         "query": f"references={reading.summary.references}" if reading.summary.references else "",
         "matrix": matrix_stored(run, reading),
-        "figures": {name: FIGURES[name](facts) for name in ON_PAGE} if facts.lines else {},
+        "figures": {name: figure for name, figure in figures_from(facts).items() if name in ON_PAGE},
         "charts": reverse("evaluations:chart", args=(run.pk, "x", "svg")).removesuffix("x.svg"),
         "categories": list(facts.categories),
         "turns": [str(turn) for turn in facts.turns],

@@ -50,8 +50,9 @@ def test_a_finished_run_shows_tables_matrix_charts_and_files(admin: Client, tiny
     assert run.name in page(admin, "index")
     for ending in ("json", "csv", "md"):
         assert "Alpha" in page(admin, "table", run.pk, ending)
-    assert "<svg" in page(admin, "chart", run.pk, "radar", "svg")
-    for wrong in (("chart", run.pk, "none", "svg"), ("chart", run.pk, "radar", "exe"), ("table", run.pk, "exe")):
+    assert "<svg" in page(admin, "chart", run.pk, "categories", "svg")
+    assert admin.get(reverse("evaluations:chart", args=(run.pk, "radar", "svg"))).status_code == 404, "two categories"
+    for wrong in (("chart", run.pk, "none", "svg"), ("chart", run.pk, "categories", "exe"), ("table", run.pk, "exe")):
         assert admin.get(reverse(f"evaluations:{wrong[0]}", args=wrong[1:])).status_code == 404
 
 
