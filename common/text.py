@@ -22,6 +22,11 @@ def text_problem(text: str, *, limit: int, what: str) -> str:
     return ""
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """1 answer, 2 answers, 1,000 answers; `many` where it is not `one` with an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def is_blank(text: str) -> bool:
     """Whether nothing of it can be seen: zero-width characters alone are blank, too."""
     return all(unicodedata.category(character) in INVISIBLE for character in text)

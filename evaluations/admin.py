@@ -30,7 +30,7 @@ __all__ = ["BattleJudgmentAdmin"]
 
 @admin.register(QuestionSet)
 class QuestionSetAdmin(admin.ModelAdmin):
-    list_display = ["name", "slug", "created_at"]
+    list_display = ["name", "slug", "licence", "source", "created_at"]
     prepopulated_fields = {"slug": ["name"]}
 
 

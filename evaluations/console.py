@@ -57,6 +57,7 @@ def summary(run: Run) -> str:
         )
     generation, peaks = figures_of(run), peaks_of(run)
     if generation:
+        kinds = {"process": "peak MB"} | ({"gpu": "GPU MB"} if any("gpu" in own for own in peaks.values()) else {})
         rows = [
             [
                 name,
@@ -65,11 +66,11 @@ def summary(run: Run) -> str:
                 _number(row["seconds"]),
                 _number(row["tokens_a_second"]),
                 "" if row["cost"] is None else f"{row['cost']:.4f}",
-                _number(peaks[name] / 1e6, 0) if name in peaks else "",
+                *(_number(peaks.get(name, {}).get(kind, 0) / 1e6, 0) if name in peaks else "" for kind in kinds),
             ]
             for name, row in sorted(generation.items())
         ]
-        header = ["model", "answers", "failed", "seconds each", "tokens/s", "US dollars", "peak MB"]
+        header = ["model", "answers", "failed", "seconds each", "tokens/s", "US dollars", *kinds.values()]
         parts.append(table(header, rows))
     own = list(scorer_rows({"scorers": scorers_of(run)}))
     if own:

@@ -13,6 +13,11 @@ class QuestionsInvalid(TourneyError):
     message = "This file cannot be read."
 
 
+class QuestionSetUsed(Conflict):
+    code = "question_set_used"
+    message = "Runs ask these questions, so that the set stays. Delete the runs first."
+
+
 class RunNotFound(NotFound):
     message = "There is no such run, or it is not yours."
 

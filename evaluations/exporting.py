@@ -1,4 +1,5 @@
-"""A run as FastChat's files: the folder that FastChat's own tools, and `run_import`, read."""
+"""A run as FastChat's files: the folder that FastChat's own tools, and `run_import`, read. What FastChat has no word
+for stands in keys of ours, which its tools pass over, and only where it differs from what they take for granted."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,7 +7,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from evaluations.importing import ERROR_OUTPUT, NO_SCORE, NO_WINNER
+from django.db.models import Count, QuerySet
+
+from common.zipping import zipped
+from evaluations.importing import ERROR_OUTPUT, NO_SCORE, NO_WINNER, SCORERS
 from evaluations.models import Answer, JudgePrompt, Judgment, Run
 from evaluations.selectors import judgments_under
 from evaluations.verdicts import State, Winner
@@ -14,41 +18,75 @@ from providers.models import GeneratedText
 
 WINNERS = {Winner.A.value: "model_1", Winner.B.value: "model_2", Winner.TIE.value: "tie"}
 UNSAFE = str.maketrans(dict.fromkeys('/\\:*?"<>|\x00', "_"))
+KINDS = {JudgePrompt.Kind.SINGLE: "single", JudgePrompt.Kind.PAIR: "pairwise", JudgePrompt.Kind.RUBRIC: "rubric"}
+# Rows with their texts that are in memory at once, unless one question has more.
+PORTION = 2000
+
+FileRows = tuple[str, Iterator[dict[str, Any]]]
 
 
 def run_export(*, run: Run, folder: Path) -> list[Path]:
     """Write a folder in FastChat's layout; return its files. What is there under the same names is written anew."""
-    written = [_write(folder / "question.jsonl", _questions(run))]
-    references = _references(run)
-    for author in sorted(references):
-        written.append(_write(folder / "reference_answer" / f"{_safe(author)}.jsonl", references[author]))
-    prompts = JudgePrompt.objects.filter(pk__in=run.judgments.values("prompt")).order_by("name", "version")
-    if prompts:
-        written.append(_write(folder / "judge_prompts.jsonl", map(_prompt, prompts)))
-    for model in run.contenders.order_by("name"):
-        rows = run.answers.filter(model=model).order_by("question__number", "choice", "turn")
-        if rows.exists():
-            path = folder / "model_answer" / f"{_safe(model.name)}.jsonl"
-            written.append(_write(path, _answers(rows.select_related("question"), model.name)))
-    for judge in run.judges.order_by("name"):
-        judged = judgments_under(run).filter(judge=judge).select_related("question", "model_a", "model_b")
-        for kind, rows_of, chosen in (
-            ("single", _single, judged.filter(model_b=None)),
-            ("pair", _pairs, judged.exclude(model_b=None)),
-        ):
-            if chosen.exists():
-                path = folder / "model_judgment" / f"{_safe(judge.name)}_{kind}.jsonl"
-                order = ("question__number", "model_a__name", "model_b__name", "choice", "turn", "repeat", "game")
-                written.append(_write(path, rows_of(chosen.order_by(*order).iterator(), judge.name)))
+    written = []
+    for name, rows in _files(run):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            file.writelines(map(_line, rows))
+        written.append(path)
     return written
 
 
-def _write(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    return path
+def run_zip(run: Run) -> Iterator[bytes]:
+    """The same folder as a ZIP archive in pieces; neither it nor a file of it is ever whole in memory."""
+    return zipped((name, map(_line, rows)) for name, rows in _files(run))
+
+
+def _files(run: Run) -> Iterator[FileRows]:
+    """Every file that is not empty, with its rows; each is read to its end before the next."""
+    yield "question.jsonl", _questions(run)
+    references = _references(run)
+    for author in sorted(references):
+        yield f"reference_answer/{_safe(author)}.jsonl", iter(references[author])
+    prompts = JudgePrompt.objects.filter(pk__in=run.judgments.values("prompt")).order_by("name", "version")
+    if prompts:
+        yield "judge_prompts.jsonl", map(_prompt, prompts)
+    for model in run.contenders.order_by("name"):
+        rows = run.answers.filter(model=model)
+        if rows.exists():
+            portions = _portions(rows.select_related("question"), "choice", "turn")
+            yield f"model_answer/{_safe(model.name)}.jsonl", _answers(portions, model.name)
+    judged = judgments_under(run).select_related("question", "model_a", "model_b")
+    matches = judged.filter(judge=None)
+    if matches.exists():
+        yield f"model_judgment/{SCORERS}_single.jsonl", _single(_portions(matches, *ORDER), SCORERS)
+    for judge in run.judges.order_by("name"):
+        own = judged.filter(judge=judge)
+        for kind, rows_of, chosen in (
+            ("single", _single, own.filter(model_b=None)), ("pair", _pairs, own.exclude(model_b=None)),
+        ):  # fmt: skip
+            if chosen.exists():
+                yield f"model_judgment/{_safe(judge.name)}_{kind}.jsonl", rows_of(_portions(chosen, *ORDER), judge.name)
+
+
+ORDER = ("model_a__name", "model_b__name", "choice", "turn", "scorer", "repeat", "game")
+
+
+def _portions(rows: QuerySet[Any], *order: str) -> Iterator[Any]:
+    """The rows by question, then in this order; asked for a few questions at a time, so that no transaction stays open
+    and it works in whatever thread asks for the next one."""
+    counts = rows.order_by("question__number").values_list("question_id").annotate(Count("pk"))
+    asked, held = list[int](), 0
+    for question, count in [*counts, (0, PORTION)]:
+        if asked and held + count > PORTION:
+            yield from list(rows.filter(question__in=asked).order_by("question__number", *order))
+            asked, held = [], 0
+        asked.append(question)
+        held += count
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
 
 def _safe(name: str) -> str:
@@ -81,12 +119,13 @@ def _references(run: Run) -> dict[str, list[dict[str, Any]]]:
 def _prompt(prompt: JudgePrompt) -> dict[str, Any]:
     return {
         "name": prompt.name,
-        "type": "single" if prompt.kind == JudgePrompt.Kind.SINGLE else "pairwise",
+        "type": KINDS[JudgePrompt.Kind(prompt.kind)],
         "system_prompt": prompt.system_prompt,
         "prompt_template": prompt.template,
         "description": prompt.description,
         "category": prompt.category,
         "output_format": prompt.output_format,
+        "family": prompt.family,
     }
 
 
@@ -126,12 +165,18 @@ def _single(rows: Iterable[Judgment], judge: str) -> Iterator[dict[str, Any]]:
             "score": row.score if row.state == State.OK else NO_SCORE,
             "turn": row.turn,
             "tstamp": _stamp(row),
-        }
+        } | _beside(row)
+
+
+def _beside(row: Judgment) -> dict[str, Any]:
+    """What FastChat has no key for, where there is any."""
+    more = {"choice": row.choice, "scorer": row.scorer, "ratings": row.details.get("ratings")}
+    return {name: value for name, value in more.items() if value}
 
 
 def _pairs(rows: Iterable[Judgment], judge: str) -> Iterator[dict[str, Any]]:
     def game(row: Judgment) -> tuple[object, ...]:
-        return row.question_id, row.model_a_id, row.model_b_id, row.choice, row.turn, row.repeat
+        return row.question_id, row.model_a_id, row.model_b_id, row.choice, row.turn, row.scorer, row.repeat
 
     for _, both in groupby(rows, key=game):
         games = {row.game: row for row in both}
@@ -150,7 +195,7 @@ def _pairs(rows: Iterable[Judgment], judge: str) -> Iterator[dict[str, Any]]:
             "g2_judgment": games[2].text if 2 in games else "",
             "turn": first.turn,
             "tstamp": _stamp(first),
-        }
+        } | _beside(first)
 
 
 def _winner(row: Judgment | None) -> str:

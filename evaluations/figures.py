@@ -18,6 +18,7 @@ from evaluations.scoring import Mean, ModelScores, Score, distribution, scores_t
 
 # More profiles than this hide each other.
 RADAR_MODELS = 6
+RADAR_CATEGORIES = 3
 # More parts than this of a stack have no colour of their own.
 STACKED_MODELS = 8
 LOWEST, HIGHEST = 1.0, 10.0
@@ -99,7 +100,8 @@ def overall(facts: Facts) -> Figure:
 
 
 def radar(facts: Facts) -> Figure:
-    """The best models' profiles over the categories."""
+    """The best models' profiles over the categories; of fewer than three there is no shape to see."""
+    shown = facts.lines[:RADAR_MODELS] if len(facts.categories) >= RADAR_CATEGORIES else []
     profiles = tuple(
         Profile(
             line.model,
@@ -107,7 +109,7 @@ def radar(facts: Facts) -> Figure:
             key=line.model,
             paint=facts.colours[line.model],
         )
-        for line in facts.lines[:RADAR_MODELS]
+        for line in shown
     )
     return Radar(
         title=_g("Scores by category"),

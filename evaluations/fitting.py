@@ -4,7 +4,7 @@ Of our own engines it can: the embedded one says what it takes, and of a vLLM en
 it is set up. Of any other endpoint it is said that it could not be checked, and nothing is refused.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -48,6 +48,19 @@ def _fit(model: LanguageModel, engine: Engine | None, limit_gib: float) -> Fit:
     if needed > limit_gib:
         return Fit(model.name, False, f"needs about {needed:.2f} GiB, more than the limit of {limit_gib:g}")
     return Fit(model.name, True, f"fits: about {needed:.2f} GiB of {limit_gib:g}")
+
+
+def measured(peaks: Mapping[str, Mapping[str, int | None]], limit_gib: float) -> list[Fit]:
+    """What each model took while it was asked, as `scored.peaks_of` has it, beside the limit: of a GPU where its server
+    held any, else of the machine."""
+    found = []
+    for name, own in sorted(peaks.items()):
+        gpu = own.get("gpu")
+        took, where = (gpu or own.get("process") or 0) / GIB, " on a GPU" if gpu else ""
+        is_within = took <= limit_gib
+        words = f"took {took:.2f} GiB{where}, {'within' if is_within else 'more than'} the limit of {limit_gib:g}"
+        found.append(Fit(name, is_within, words))
+    return found
 
 
 def _planned(name: str, engine: Engine, limit_gib: float) -> Fit:

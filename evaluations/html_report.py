@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
 from common.charts.figure import Figure
+from common.text import counted
 from evaluations.models import Answer, Run
 from evaluations.reports import scorer_rows
 from evaluations.scoring import Score
@@ -57,7 +58,7 @@ def headline(document: dict[str, Any]) -> str:
     words, states = _ahead(document), document["judgment_states"]
     missing = sum(states.values()) - states.get("ok", 0)
     if words and missing > MANY_MISSING * sum(states.values()):
-        return f"{words} But {missing} of {sum(states.values())} judgments gave no verdict."
+        return f"{words} But {missing} of {counted(sum(states.values()), 'judgment')} gave no verdict."
     return words
 
 

@@ -8,16 +8,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
 from common.refusals import is_refusal
+from common.text import counted
 from evaluations import files
 from evaluations.errors import QuestionsInvalid
+from evaluations.judge_prompts import PROMPT_FAMILIES
 from evaluations.models import Answer, JudgePrompt, Judgment, Question, Run
 from evaluations.questions import QuestionsReport, questions_import
 from evaluations.reading.summaries import summary_refresh
+from evaluations.scorers import MATCHERS, SCORERS_MAX, Rubric, Scorer, scorers_read
 from evaluations.verdicts import HIGHEST, LOWEST, State, Winner
 from providers.external import models_external
 from providers.models import GeneratedText
@@ -26,8 +31,11 @@ from providers.models import GeneratedText
 ERROR_OUTPUT = "$ERROR$"
 NO_SCORE = -1
 NO_WINNER = "error"
+# Who stands for a judge where a scorer matched an answer by a rule.
+SCORERS = "scorers"
 WINNERS = {"model_1": Winner.A, "model_2": Winner.B, "tie": Winner.TIE}
 BATCH = 500
+CHOICES_MAX = 1000
 YEAR_3000 = 32_503_680_000
 
 
@@ -44,8 +52,8 @@ class RunReport:
 
     def __str__(self) -> str:
         return (
-            f"{self.run.name}: {self.answers:,} answers ({self.new_answers:,} new), "
-            f"{self.judgments:,} judgments ({self.new_judgments:,} new)"
+            f"{self.run.name}: {counted(self.answers, 'answer')} ({self.new_answers:,} new), "
+            f"{counted(self.judgments, 'judgment')} ({self.new_judgments:,} new)"
         )
 
 
@@ -74,9 +82,12 @@ class _Import:
         self.run, self.folder = run, folder
         self.report = RunReport(run, questions)
         self.questions = {row.number: row for row in questions.question_set.questions.all()}
+        # The newest of a name; FastChat's own last, so that they go before others of that name.
         self.prompts = {
-            prompt.name: prompt.pk for prompt in JudgePrompt.objects.filter(family="fastchat").order_by("version")
+            prompt.name: prompt.pk
+            for prompt in JudgePrompt.objects.filter(family__in=PROMPT_FAMILIES).order_by("-family", "version")
         }
+        self.scorers: dict[int, tuple[Scorer, ...]] = {}
         self.models: dict[str, int] = {}
         self.repeats: Counter[tuple[object, ...]] = Counter()
 
@@ -105,9 +116,12 @@ class _Import:
         seen |= {*run.judgments.order_by().values_list("model_a_id", flat=True).distinct()}
         seen |= {*pairs.order_by().values_list("model_b_id", flat=True).distinct()}
         run.contenders.set(seen)
-        run.judges.set(run.judgments.order_by().values_list("judge_id", flat=True).distinct())
-        if pairs.exists() and not run.judgments.filter(model_b__isnull=True).exists():
-            Run.objects.filter(pk=run.pk).update(mode=Run.Mode.ALL)
+        judged = run.judgments.filter(judge__isnull=False)
+        run.judges.set(judged.order_by().values_list("judge_id", flat=True).distinct())
+        if pairs.exists() and not judged.filter(model_b__isnull=True).exists():
+            baseline = _baseline(pairs)
+            mode = Run.Mode.ALL if baseline is None else Run.Mode.BASELINE
+            Run.objects.filter(pk=run.pk).update(mode=mode, baseline=baseline)
 
     def _model(self, row: files.Row, name: str) -> int:
         if not 0 < len(name) <= 100:
@@ -142,12 +156,18 @@ class _Import:
 
     def _judged(self, row: files.Row) -> Iterator[Judgment]:
         judge, prompt = row.judge()
+        question = self._question(row)
+        place = row.number("scorer", default=0, high=SCORERS_MAX)
+        is_match = judge == SCORERS
         shared: dict[str, Any] = {
             "run": self.run,
-            "question": self._question(row),
-            "judge_id": self._model(row, judge),
+            "question": question,
+            "judge_id": None if is_match else self._model(row, judge),
             "prompt_id": self.prompts.get(prompt),
             "prompt_name": prompt,
+            "scorer": place,
+            "details": self._details(row, question, place, prompt if is_match else ""),
+            "choice": row.number("choice", default=0, high=CHOICES_MAX),
             "turn": row.number("turn", default=1, low=1, high=files.TURNS_MAX),
             "status": GeneratedText.Status.FINISHED,
             "finished_at": _time(row),
@@ -161,6 +181,28 @@ class _Import:
             yield from self._pair(row, shared | {"model_a_id": one, "model_b_id": two})
         else:
             raise row.problem("there is neither model nor model_1.")
+
+    def _details(self, row: files.Row, question: Question, place: int, matcher: str) -> dict[str, Any]:
+        """How the scorer was set, as its question says it, and what a rubric was rated; empty where judges graded or
+        compared. `matcher` is the kind of a scorer that matched by a rule."""
+        if not matcher and "ratings" not in row.values:
+            return {}
+        if question.pk not in self.scorers:
+            self.scorers[question.pk] = scorers_read(question.scorers, turns=len(question.turns))
+        scorers = self.scorers[question.pk]
+        scorer = scorers[place] if place < len(scorers) else None
+        settled: dict[str, Any] = msgspec.to_builtins(scorer) if scorer else {}
+        if matcher:
+            if not isinstance(scorer, MATCHERS) or settled["kind"] != matcher:
+                raise row.problem(f"judge: question {question.number} has no such scorer at place {place}.", "judge")
+            return {"scorer": settled}
+        ratings = row.values["ratings"]
+        if not isinstance(scorer, Rubric) or not isinstance(ratings, dict):
+            raise row.problem(f"ratings: question {question.number} has no rubric at place {place}.", "ratings")
+        numbers = [one for one in ratings.values() if isinstance(one, int | float) and scorer.low <= one <= scorer.high]
+        if set(ratings) != {criterion.name for criterion in scorer.criteria} or len(numbers) != len(ratings):
+            raise row.problem("ratings: each criterion needs one on the rubric's scale.", "ratings")
+        return {"scorer": settled, "ratings": ratings}
 
     def _single(self, row: files.Row, shared: dict[str, Any]) -> Judgment:
         score = row.figure("score")
@@ -194,10 +236,18 @@ class _Import:
     def _repeat(self, shared: dict[str, Any]) -> int:
         """How many rows on the same came before this one: a file that was appended to counts each, as FastChat does."""
         key = (
-            shared["question"].pk, shared["judge_id"], shared["model_a_id"], shared.get("model_b_id"), shared["turn"]
+            shared["question"].pk, shared["judge_id"], shared["model_a_id"], shared.get("model_b_id"), shared["turn"],
+            shared["choice"], shared["scorer"],
         )  # fmt: skip
         self.repeats[key] += 1
         return self.repeats[key] - 1
+
+
+def _baseline(pairs: QuerySet[Judgment]) -> int | None:
+    """The model that several others were compared with, and always as FastChat's model_2; None where there is none."""
+    sides = set(pairs.order_by().values_list("model_a_id", "model_b_id").distinct())
+    second = {two for _, two in sides}
+    return second.pop() if len(second) == 1 and len(sides) > 1 else None
 
 
 def _time(row: files.Row) -> datetime | None:

@@ -1,12 +1,16 @@
 """How much memory a model server on this machine takes while a run asks it. Linux only; elsewhere nothing is known.
 
-A server is found by its port on loopback: whichever process listens there, started by us or not. What a GPU holds, and
-what a server elsewhere or in another container takes, does not show here.
+A server is found by its port on loopback: whichever process listens there, started by us or not. What it and the
+processes that it started hold on a GPU is read where nvidia-ml-py is installed and the driver says it. What a server
+elsewhere or in another container takes does not show here.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from providers.engines.gpus import NoGpu, processes_read
 
 PROC = Path("/proc")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -39,17 +43,49 @@ def resident(process: int) -> int | None:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def parent(process: int) -> int:
+    """The process that started it; 0 where it has none, or is gone."""
+    try:
+        return int((PROC / str(process) / "stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 class Watch:
-    """The most memory that was seen at each of some addresses, by the names that they are given."""
+    """The most memory that was seen at each of some addresses, in bytes, by the names that they are given: `process`,
+    what the process holds that listens there, and `gpu`, what it and all that it started hold on one GPU, the fullest
+    of theirs."""
 
     def __init__(self, addresses: dict[str, str]) -> None:
-        self.peaks: dict[str, int] = {}
+        self.peaks: dict[str, dict[str, int]] = {}
         self._processes = {name: found for name, url in addresses.items() if (found := listener(url)) is not None}
+        self._reads_gpus = bool(self._processes)
 
     def look(self) -> None:
         for name, process in self._processes.items():
-            if now := resident(process):
-                self.peaks[name] = max(self.peaks.get(name, 0), now)
+            self._note(name, "process", resident(process) or 0)
+        for held in self._gpus():
+            for name, process in self._processes.items():
+                self._note(name, "gpu", sum(size for pid, size in held.items() if process in _line_of(pid)))
+
+    def _gpus(self) -> list[dict[int, int]]:
+        try:
+            return processes_read() if self._reads_gpus else []
+        except NoGpu:
+            self._reads_gpus = False  # there is none, and none will come
+            return []
+
+    def _note(self, name: str, kind: str, size: int) -> None:
+        if size:
+            peaks = self.peaks.setdefault(name, {})
+            peaks[kind] = max(peaks.get(kind, 0), size)
+
+
+def _line_of(process: int) -> Iterator[int]:
+    """A process, who started it, who started that one, and so on."""
+    while process > 1:
+        yield process
+        process = parent(process)
 
 
 def _sockets(port: int) -> set[str]:

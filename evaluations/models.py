@@ -58,7 +58,9 @@ class Run(models.Model):
     baseline = models.ForeignKey(LanguageModel, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     options = models.JSONField(default=dict, help_text=_("Limits, temperatures, repeats and prompts as asked for."))
     memory = models.JSONField(
-        default=dict, editable=False, help_text=_("Peak memory of local servers in bytes, by endpoint.")
+        default=dict,
+        editable=False,
+        help_text=_("Peak memory of local servers in bytes, by endpoint."),
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     error = models.TextField(blank=True)

@@ -166,6 +166,14 @@ def chosen_questions(run: Run) -> list[int]:
     return [rows[index][0] for index in spread([category for _, category in rows], most)]
 
 
+def is_complete(run: Run) -> bool:
+    """Whether a run that was done to its end has asked all that it asks now: its question set may have grown."""
+    if run.status != Run.Status.DONE:
+        return False
+    asked = run.answers.order_by().values("question")
+    return not run.question_set.questions.filter(pk__in=chosen_questions(run)).exclude(pk__in=asked).exists()
+
+
 def _questions(run: Run, options: Options) -> dict[int, Asked]:
     rows = list(run.question_set.questions.prefetch_related("references"))
     chosen = [rows[index] for index in spread([row.category for row in rows], options.max_questions)]

@@ -33,6 +33,8 @@ def _described(sets: list[Any]) -> list[dict[str, Any]]:
             "slug": one.slug,
             "name": one.name,
             "description": one.description,
+            "licence": one.licence,
+            "source": one.source,
             "questions": one.questions_count,
             "categories": categories[one.pk],
         }

@@ -37,6 +37,8 @@ class QuestionSet(models.Model):
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=100)
     description = models.TextField(blank=True)
+    licence = models.CharField(max_length=100, blank=True, help_text=_("Under which the questions may be used."))
+    source = models.CharField(max_length=500, blank=True, help_text=_("Where they come from: an address, or words."))
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -1,24 +1,24 @@
-"""Question sets and judge prompts from files, so that a second time changes nothing. Called through the services."""
+"""Question sets from files, so that a second time changes nothing. Called through the services."""
 
 import re
 import tempfile
 import urllib.request
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlsplit
 
-import yaml
 from django.db import transaction
 from django.db.models import Max
 
+from common.text import counted
 from evaluations import files
-from evaluations.errors import QuestionsInvalid
-from evaluations.judges import template_problem
-from evaluations.models import Answer, JudgePrompt, Question, QuestionSet, ReferenceAnswer
-from evaluations.verdicts import READERS
+from evaluations.errors import QuestionSetUsed, QuestionsInvalid
+from evaluations.judge_prompts import judge_prompts_store
+from evaluations.models import Answer, Question, QuestionSet, ReferenceAnswer, Run
+from evaluations.question_files import SetFile, set_read
 
 # References of the official set that are reported wrong. Source: FastChat pull request 3158
 DOUBTED = frozenset({104, 105, 109, 111, 113, 114, 120, 122, 124, 125, 126, 128, 130})
@@ -27,61 +27,108 @@ OFFICIAL_NUMBERS = range(81, 161)
 OFFICIAL_FIRST = "Compose an engaging travel blog post about a recent trip to Hawaii"
 OWN_SET = "tourney-80"
 OWN_FILE = Path(__file__).with_name("questions.yaml")
-OWN_WORDS = "Eighty questions of two turns, ten in each of eight categories, with checked references."
 DOWNLOAD_MAX_BYTES = 64 * 2**20
 DOWNLOAD_SECONDS = 60.0
+PROBLEMS_NAMED = 20
 
 
 @dataclass
 class QuestionsReport:
-    """What an import did. `doubted` are the questions whose references are reported wrong."""
+    """What an import did. `fresh` are the questions that were added, `other` those that were changed, `doubted` those
+    whose references are reported wrong."""
 
     question_set: QuestionSet
-    added: int = 0
-    changed: int = 0
     same: int = 0
     references: int = 0
+    fresh: list[Question] = field(default_factory=list)
+    other: list[Question] = field(default_factory=list)
     doubted: list[int] = field(default_factory=list)
+
+    @property
+    def added(self) -> int:
+        return len(self.fresh)
+
+    @property
+    def changed(self) -> int:
+        return len(self.other)
 
     def __str__(self) -> str:
         return (
-            f"{self.question_set.slug}: {self.added} questions added, {self.changed} changed, {self.same} the same; "
-            f"{self.references} reference answers added"
+            f"{self.question_set.slug}: {counted(self.added, 'question')} added, {self.changed:,} changed, "
+            f"{self.same:,} the same; {counted(self.references, 'reference answer')} added"
         )
 
 
 @transaction.atomic
-def questions_store(*, slug: str, name: str, rows: Iterable[files.Row], description: str = "") -> QuestionsReport:
-    """Make or change a set. Questions that the rows leave out stay. Raises QuestionsInvalid; then nothing changed."""
-    question_set, _ = QuestionSet.objects.get_or_create(slug=slug, defaults={"name": name, "description": description})
-    report = QuestionsReport(question_set)
-    there = {question.number: question for question in question_set.questions.all()}
-    seen: set[int] = set()
-    for row in rows:
-        columns = files.question(row)
-        number = columns["number"]
-        if number in seen:
-            raise row.problem(f"question {number} stands in the file twice.")
-        seen.add(number)
-        known = there.get(number)
+def questions_store(*, slug: str, rows: Iterable[files.Row], about: dict[str, str] | None = None) -> QuestionsReport:
+    """Make or change a set. Questions that the rows leave out stay, and so does what `about` (name, description,
+    licence, source) leaves out. Raises QuestionsInvalid with what is wrong; then nothing changed."""
+    report = QuestionsReport(question_set_about(slug=slug, about=about or {}))
+    there = {question.number: question for question in report.question_set.questions.all()}
+    for row, columns in _checked(rows):
+        known = there.get(columns["number"])
         if known is None:
-            Question.objects.create(question_set=question_set, **columns)
-            report.added += 1
+            report.fresh.append(Question(question_set=report.question_set, **columns))
         elif all(getattr(known, name) == value for name, value in columns.items()):
             report.same += 1
         else:
             if known.turns != columns["turns"] and _is_answered(known):
                 raise row.problem(
-                    f"question {number} was answered already in a run, and has other words there. "
-                    "Import it into a set of another name."
+                    f"turns: question {known.number} was answered already in a run, and has other words there. "
+                    "Import it into a set of another name.",
+                    "turns",
                 )
             for name, value in columns.items():
                 setattr(known, name, value)
             known.save()
-            report.changed += 1
-    if not seen:
-        raise QuestionsInvalid("This file holds no question.")
+            report.other.append(known)
+    Question.objects.bulk_create(report.fresh)
     return report
+
+
+def question_set_about(*, slug: str, about: dict[str, str]) -> QuestionSet:
+    """Make a set, or write what is said of one that is there; what is empty stays as it was."""
+    said = {name: value for name, value in about.items() if value}
+    question_set, is_new = QuestionSet.objects.get_or_create(slug=slug, defaults={"name": slug} | said)
+    if not is_new and any(getattr(question_set, name) != value for name, value in said.items()):
+        for name, value in said.items():
+            setattr(question_set, name, value)
+        question_set.save(update_fields=list(said))
+    return question_set
+
+
+def question_set_delete(*, question_set: QuestionSet) -> None:
+    """Forget a set with its questions and references. Raises QuestionSetUsed where a run asks it."""
+    if Run.objects.filter(question_set=question_set).exists():
+        raise QuestionSetUsed
+    question_set.delete()
+
+
+def _checked(rows: Iterable[files.Row]) -> list[tuple[files.Row, dict[str, Any]]]:
+    """Each row with the columns of its question. Raises QuestionsInvalid with the first problems of all rows."""
+    found: list[tuple[files.Row, dict[str, Any]]] = []
+    problems: list[str] = []
+    seen: set[int] = set()
+    reading = iter(rows)
+    while len(problems) < PROBLEMS_NAMED:
+        try:
+            row = next(reading)  # a file that cannot be read on has no more rows after it has said so
+            columns = files.question(row)
+            number = columns["number"]
+            if number in seen:
+                raise row.problem(f"question_id: question {number} stands in the file twice.", "question_id")
+        except StopIteration:
+            break
+        except QuestionsInvalid as error:
+            problems += error.fields.get("file", [str(error)])
+        else:
+            seen.add(number)
+            found.append((row, columns))
+    if problems:
+        raise files.problems_of(problems)
+    if not found:
+        raise QuestionsInvalid("This file holds no question.")
+    return found
 
 
 def _is_answered(question: Question) -> bool:
@@ -130,20 +177,33 @@ def question_set_store(
     *,
     slug: str,
     questions: Sequence[dict[str, Any]],
-    name: str = "",
-    description: str = "",
     reference_answers: Sequence[dict[str, Any]] = (),
+    **about: str,
 ) -> QuestionsReport:
     """A set from rows in FastChat's shape (question_id, category, turns, reference?), with reference answers
     (question_id, author, turns). Raises QuestionsInvalid with the row; then nothing changed."""
     rows = [files.Row("questions", number, row) for number, row in enumerate(questions, start=1)]
-    report = questions_store(slug=slug, name=name or slug, rows=rows, description=description)
     answers = [
         {"question_id": one["question_id"], "model_id": one["author"], "choices": [{"turns": one["turns"]}]}
         for one in reference_answers
     ]
     references = [files.Row("reference_answers", number, row) for number, row in enumerate(answers, start=1)]
-    references_store(report=report, rows=references, is_official=_is_official(report.question_set))
+    return set_store(slug=slug, found=SetFile(about, rows, references))
+
+
+@transaction.atomic
+def set_store(*, slug: str, found: SetFile) -> QuestionsReport:
+    """Store what a file holds. Raises QuestionsInvalid with file and line; then nothing changed."""
+    if found.is_references:
+        question_set = QuestionSet.objects.filter(slug=slug).first()
+        if question_set is None:
+            raise QuestionsInvalid(
+                f"These are reference answers, and there is no set {slug} that they could belong to."
+            )
+        report = QuestionsReport(question_set_about(slug=slug, about=found.about))
+    else:
+        report = questions_store(slug=slug, rows=found.questions, about=found.about)
+    references_store(report=report, rows=found.references, is_official=_is_official(report.question_set))
     return report
 
 
@@ -153,35 +213,32 @@ def questions_seed() -> int:
     operator left it."""
     if QuestionSet.objects.filter(slug=OWN_SET).exists():
         return 0
-    entries = yaml.safe_load(OWN_FILE.read_text(encoding="utf-8"))
-    asked = [files.Row(OWN_FILE.name, entry["number"], entry | {"question_id": entry["number"]}) for entry in entries]
-    for row in asked:
-        row.values = {name: value for name, value in row.values.items() if name != "reference"}
-    report = questions_store(slug=OWN_SET, name="Tourney's eighty", rows=asked, description=OWN_WORDS)
-    references = [
-        {"question_id": entry["number"], "model_id": "tourney", "choices": [{"turns": entry["reference"]}]}
-        for entry in entries
-        if "reference" in entry
-    ]
-    rows = [files.Row(OWN_FILE.name, row["question_id"], row) for row in references]
-    references_store(report=report, rows=rows, is_official=False)
-    return report.added
+    with OWN_FILE.open("rb") as file:
+        return set_store(slug=OWN_SET, found=set_read(file, OWN_FILE.name, author=OWN_SET)).added
 
 
-def questions_import(*, source: str, slug: str, name: str = "") -> QuestionsReport:
-    """A set from a `question.jsonl`, or from a folder that holds one beside `reference_answer/` and
-    `judge_prompts.jsonl`; or from the https address of such a file. Raises QuestionsInvalid; then nothing changed."""
+def questions_import(*, source: str, slug: str, about: dict[str, str] | None = None) -> QuestionsReport:
+    """A set from a file, or from a folder that holds `question.jsonl` beside `reference_answer/` and
+    `judge_prompts.jsonl`; or from the https address of a file. `about` (name, description, licence, source) goes before
+    what the file says. Raises QuestionsInvalid; then nothing changed."""
+    given = {name: value for name, value in (about or {}).items() if value}
     if re.match(r"https?://", source):
         with tempfile.TemporaryDirectory() as folder:
-            return _from_path(_downloaded(source, Path(folder)), slug, name or slug)
-    return _from_path(Path(source), slug, name or slug)
+            return _from_path(_downloaded(source, Path(folder)), slug, {"source": source} | given)
+    return _from_path(Path(source), slug, given)
 
 
 @transaction.atomic
-def _from_path(path: Path, slug: str, name: str) -> QuestionsReport:
+def _from_path(path: Path, slug: str, about: dict[str, str]) -> QuestionsReport:
     folder = path if path.is_dir() else path.parent
-    file = path / "question.jsonl" if path.is_dir() else path
-    report = questions_store(slug=slug, name=name, rows=files.read(file))
+    questions = path / "question.jsonl" if path.is_dir() else path
+    try:
+        with questions.open("rb") as file:
+            found = set_read(file, questions.name, author=slug)
+    except OSError as error:
+        raise QuestionsInvalid(f"{questions}: {error.strerror}.") from error
+    found.about |= about
+    report = set_store(slug=slug, found=found)
     is_official = _is_official(report.question_set)
     for reference in sorted((folder / "reference_answer").glob("*.jsonl")):
         references_store(report=report, rows=files.read(reference), is_official=is_official)
@@ -197,50 +254,10 @@ def _is_official(question_set: QuestionSet) -> bool:
     return first is not None and first.turns[0].startswith(OFFICIAL_FIRST)
 
 
-@transaction.atomic
-def judge_prompts_store(*, family: str, rows: Iterable[files.Row]) -> int:
-    """Judge prompts in FastChat's format; return how many are new. One that has changed becomes a new version."""
-    new = 0
-    for row in rows:
-        kinds = {"single": JudgePrompt.Kind.SINGLE, "pairwise": JudgePrompt.Kind.PAIR}
-        kind = kinds.get(row.text("type"))
-        if kind is None:
-            raise row.problem("type must be single or pairwise.")
-        template, form = row.text("prompt_template"), row.text("output_format")
-        if problem := template_problem(template):
-            raise row.problem(problem)
-        if form not in READERS:
-            raise row.problem(f"output_format must be one of {', '.join(READERS)}.")
-        is_later = "question_2}" in template
-        new += judge_prompt_store(
-            family=family,
-            name=row.text("name", limit=100),
-            kind=kind,
-            scope=JudgePrompt.Scope.LATER if is_later else JudgePrompt.Scope.FIRST,
-            has_reference="{ref_answer_1}" in template,
-            system_prompt=row.text("system_prompt"),
-            template=template,
-            output_format=form,
-            description=row.text("description", default=""),
-            category=row.text("category", default=""),
-        )
-    return new
-
-
-def judge_prompt_store(*, family: str, name: str, **fields: object) -> bool:
-    """Add a prompt, or a new version of it where it differs from the newest; return whether anything was added."""
-    newest = JudgePrompt.objects.filter(family=family, name=name).order_by("-version").first()
-    if newest is not None and all(getattr(newest, field) == value for field, value in fields.items()):
-        return False
-    version = newest.version + 1 if newest else 1
-    JudgePrompt.objects.create(family=family, name=name, version=version, **fields)
-    return True
-
-
 def _downloaded(address: str, folder: Path) -> Path:
     if urlsplit(address).scheme != "https":
         raise QuestionsInvalid("The address must begin with https://.")
-    path = folder / "question.jsonl"
+    path = folder / (PurePosixPath(urlsplit(address).path).name or "question.jsonl")
     try:
         with urllib.request.urlopen(address, timeout=DOWNLOAD_SECONDS) as answer:
             data = answer.read(DOWNLOAD_MAX_BYTES + 1)

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from common.csv import csv_lines
+from common.text import counted
 
 GENERATION = (
     "answers", "failed", "refusals", "seconds", "input_tokens", "output_tokens", "tokens_a_second", "cost",
-    "peak_memory",
+    "peak_memory", "peak_gpu_memory",
 )  # fmt: skip
 HEADER = ("rank", "model", "mean", "lower", "upper", "std", "count")
 
@@ -136,7 +137,7 @@ def scorer_rows(document: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         for kind, match in own["matches"].items():
             yield model, kind, f"{match['passed']} of {match['of']}, {match['passed'] / match['of']:.1%}"
         for criterion, mean in own["criteria"].items():
-            yield model, criterion, f"{mean['mean']:.2f} of {mean['highest']}, {mean['count']} ratings"
+            yield model, criterion, f"{mean['mean']:.2f} of {mean['highest']}, {counted(mean['count'], 'rating')}"
 
 
 def _answered(name: str, own: dict[str, Any]) -> list[str]:
@@ -148,8 +149,15 @@ def _answered(name: str, own: dict[str, Any]) -> list[str]:
         _two(own["seconds"]),
         _two(own["tokens_a_second"]),
         "" if own["cost"] is None else f"{own['cost']:.4f}",
-        "" if own["peak_memory"] is None else f"{own['peak_memory'] / 1e6:,.0f}",
+        megabytes(own),
     ]
+
+
+def megabytes(own: dict[str, Any]) -> str:
+    """The peak memory of a model's server, with what a GPU held of it; empty where nothing is known."""
+    process, gpu = own["peak_memory"], own.get("peak_gpu_memory")
+    parts = [f"{process / 1e6:,.0f}"] if process else []
+    return ", ".join([*parts, f"{gpu / 1e6:,.0f} on a GPU"] if gpu else parts)
 
 
 def _two(value: float | None) -> str:

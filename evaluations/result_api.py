@@ -1,11 +1,7 @@
 """What came of runs, for programs: results, judges' agreement, answers and judgments, files, and two runs compared."""
 
-import tempfile
-import zipfile
-from pathlib import Path
 from typing import Any, cast
 
-from django.core.files.base import File
 from django.http import HttpResponse, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -16,9 +12,10 @@ from rest_framework.views import APIView
 from accounts.models import Scope, User
 from common.api import FormatIsOurs, Pagination
 from common.api_views import checked, page_of
-from common.downloads import file_download
+from common.downloads import stream_download
 from evaluations import selectors, services
 from evaluations.errors import ResultsNotReady
+from evaluations.exporting import run_zip
 from evaluations.reading import serializers as shapes
 from evaluations.reading.summaries import Reading, reading_of
 from evaluations.reports import as_csv, as_markdown
@@ -79,17 +76,9 @@ class RunExportView(APIView):
 
     @extend_schema(operation_id="evaluations_export", responses={(200, "application/zip"): OpenApiTypes.BINARY})
     def get(self, request: Request, run_id: str) -> StreamingHttpResponse:
-        """The run as a ZIP in FastChat's layout."""
+        """The run as a ZIP in FastChat's layout, packed while it leaves."""
         run = selectors.run_of(_user(request), run_id)
-        packed = tempfile.TemporaryFile()  # noqa: SIM115 - the download closes it
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in services.run_export(run=run, folder=Path(folder)):
-                archive.write(path, path.relative_to(folder).as_posix())
-        size = packed.tell()
-        packed.seek(0)
-        file = File(packed)
-        file.size = size
-        return file_download(file, name=f"{run.name}.zip", media_type="application/zip")
+        return stream_download(run_zip(run), name=f"{run.name}.zip", media_type="application/zip")
 
 
 class RunAnswersView(APIView):

@@ -22,7 +22,7 @@ def results(run: Run, *, references: int = 0) -> dict[str, Any]:
     of each."""
     scores, games = scores_of(run, references=references), games_of(run, references=references)
     peaks = peaks_of(run)
-    figures = {name: own | {"peak_memory": peaks.get(name)} for name, own in sorted(figures_of(run).items())}
+    figures = {name: own | _memory(peaks.get(name, {})) for name, own in sorted(figures_of(run).items())}
     lines = scores_table(scores)
     played = games_table(games, baseline=run.baseline.name if run.baseline else None)
     return {
@@ -148,6 +148,10 @@ def comparison(first: Run, second: Run) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _memory(peaks: dict[str, int]) -> dict[str, float | int | None]:
+    return {"peak_memory": peaks.get("process"), "peak_gpu_memory": peaks.get("gpu")}
 
 
 def _figures(mean: Mean) -> dict[str, Any]:

@@ -19,15 +19,16 @@ from accounts.errors import JobNotFound, JobOver
 from accounts.jobs import JobCancelled, Progress, job_cancel, job_create
 from accounts.models import Job, User
 from common.errors import TourneyError
+from common.text import counted
 from evaluations.comparing import run_compare
 from evaluations.engine import Counts, Engine
 from evaluations.errors import EvaluationInvalid, RunBusy, RunExists
 from evaluations.fitting import fits
+from evaluations.judge_prompts import judge_prompt_store
 from evaluations.memory import Watch
 from evaluations.models import JudgePrompt, Question, QuestionSet, ReferenceAnswer, Run
 from evaluations.options import Options
 from evaluations.planning import plan_of
-from evaluations.questions import judge_prompt_store
 from evaluations.reading.summaries import summary_refresh
 from evaluations.reading.votes import vote_set_refresh
 from evaluations.selectors import is_under_way
@@ -236,8 +237,11 @@ def run_do(*, run_id: UUID | str, tell: Callable[[Counts], None]) -> Counts:
 
 def _note_memory(run: Run, watch: Watch) -> None:
     if watch.peaks:
-        peaks = {name: max(peak, run.memory.get(name, 0)) for name, peak in watch.peaks.items()}
-        Run.objects.filter(pk=run.pk).update(memory=run.memory | peaks)
+        memory = dict(run.memory)
+        for name, peaks in watch.peaks.items():
+            before = memory.get(name, {})
+            memory[name] = before | {kind: max(size, before.get(kind, 0)) for kind, size in peaks.items()}
+        Run.objects.filter(pk=run.pk).update(memory=memory)
 
 
 async def _go(engine: Engine, tell: Callable[[Counts], None]) -> Counts:
@@ -270,5 +274,8 @@ def run_work(parameters: dict[str, Any], progress: Progress) -> dict[str, Any]:
     counts = run_do(run_id=parameters["run"], tell=lambda now: progress(now.done, now.total))
     return {
         "run": parameters["run"],
-        "summary": f"{counts.answers} answers, {counts.judgments} judgments, {counts.failed + counts.unread} failed.",
+        "summary": (
+            f"{counted(counts.answers, 'answer')}, {counted(counts.judgments, 'judgment')}, "
+            f"{counts.failed + counts.unread} failed."
+        ),
     }

@@ -27,8 +27,9 @@ def scorers_of(run: Run, references: int = 0) -> dict[str, dict[str, Any]]:
     return dict(sorted(found.items()))
 
 
-def peaks_of(run: Run) -> dict[str, int]:
-    """The most memory, in bytes, that the server of each model took meanwhile; models of one server share it."""
+def peaks_of(run: Run) -> dict[str, dict[str, int]]:
+    """The most memory, in bytes, that the server of each model took meanwhile: of its `process`, and of a `gpu` where
+    that is known; models of one server share it."""
     rows = run.contenders.filter(endpoint__slug__in=run.memory).values_list("name", "endpoint__slug")
     return {name: run.memory[slug] for name, slug in rows}
 

@@ -1,10 +1,13 @@
 """Every write of evaluations."""
 
 from evaluations.battle_judging import battles_judge, battles_judge_start
+from evaluations.deleting import run_delete
 from evaluations.exporting import run_export
 from evaluations.importing import run_import
+from evaluations.judge_prompts import judge_prompts_store
+from evaluations.question_uploads import questions_upload, questions_upload_confirm
 from evaluations.questions import (
-    judge_prompts_store,
+    question_set_delete,
     question_set_store,
     questions_import,
     questions_seed,
@@ -31,13 +34,17 @@ __all__ = [
     "battles_judge_start",
     "judge_prompts_seed",
     "judge_prompts_store",
+    "question_set_delete",
     "question_set_store",
     "questions_import",
     "questions_seed",
+    "questions_upload",
+    "questions_upload_confirm",
     "reference_correct",
     "run_cancel",
     "run_clear_failed",
     "run_create",
+    "run_delete",
     "run_do",
     "run_export",
     "run_extend",

@@ -1,6 +1,6 @@
 """The pages of question sets: which there are, and what one asks."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from accounts.models import User
 from evaluations.models import QuestionSet
 
 QUESTIONS_A_PAGE = 20
@@ -37,6 +38,7 @@ def detail(request: HttpRequest, slug: str) -> HttpResponse:
         "set": found,
         "counts": list(counts),
         "category": wanted,
+        "may_delete": cast(User, request.user).is_staff and not found.runs.exists(),
         "page": Paginator(questions, QUESTIONS_A_PAGE).get_page(request.GET.get("page")),
     }
     return render(request, "evaluations/set.html", context)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from evaluations import set_views, views
+from evaluations import extending_views, set_import_views, set_views, views
 from evaluations.reading import answer_views, compare_views, vote_views
 from evaluations.reading import views as reading
 from evaluations.talks import views as talk_views
@@ -15,6 +15,10 @@ urlpatterns = [
     path("<uuid:run_id>/", views.detail, name="detail"),
     path("sets/", set_views.index, name="sets"),
     path("sets/<slug:slug>/", set_views.detail, name="set"),
+    path("sets/<slug:slug>/delete/", set_import_views.delete, name="set_delete"),
+    path("import/", set_import_views.page, name="set_import"),
+    path("import/<uuid:job_id>/", set_import_views.checked, name="set_checked"),
+    path("import/<uuid:job_id>/confirm/", set_import_views.confirm, name="set_import_confirm"),
     path("compare/", compare_views.compare, name="compare"),
     path("compare/chart.<slug:ending>", compare_views.compare_chart, name="compare_chart"),
     path("votes/", vote_views.votes, name="votes"),
@@ -29,5 +33,7 @@ urlpatterns = [
     path("<uuid:run_id>/agreement/<slug:name>.<slug:ending>", reading.agreement_chart, name="agreement_chart"),
     path("<uuid:run_id>/questions/<int:number>/", answer_views.question, name="question"),
     path("<uuid:run_id>/results.<slug:ending>", reading.table, name="table"),
+    path("<uuid:run_id>/extend/", extending_views.extend, name="extend"),
+    path("<uuid:run_id>/delete/", extending_views.delete, name="delete"),
     path("<uuid:run_id>/<slug:action>/", views.act, name="act"),
 ]

@@ -23,11 +23,11 @@ from accounts.models import Job, User
 from common.errors import TourneyError
 from evaluations import services
 from evaluations.estimating import Estimate, estimate
-from evaluations.figures import FIGURES
+from evaluations.figures import figures_from
 from evaluations.forms import RunForm
 from evaluations.matrix import matrix, matrix_stored
 from evaluations.models import Run, Summary
-from evaluations.planning import chosen_questions, plan_of
+from evaluations.planning import chosen_questions, is_complete, plan_of
 from evaluations.reading.summaries import Reading, head_of, means_by_version, reading_of, versions_of
 from evaluations.reading.views import references_of
 from evaluations.selectors import is_under_way, newest_reference, run_of_or_404, runs_of
@@ -61,7 +61,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """POST with `start` makes the run and has it begun; without it, it only says what the run would take."""
     owner = _administrator(request)
-    form = RunForm(request.POST or None)
+    form = RunForm(request.POST or None, initial=request.GET.dict())
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         try:
@@ -101,6 +101,7 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "job": job,
         "rate": _rate(job) if is_busy and job else None,
         "newest": newest_reference(run) if request.user.is_staff else 0,
+        "is_complete": request.user.is_staff and not is_busy and is_complete(run),
     }
     if reading is None:
         context |= {"head": head_of(run, None), "matrix": matrix(run, set(chosen_questions(run)))}
@@ -141,7 +142,7 @@ def _shown(run: Run, reading: Reading) -> dict[str, Any]:
         "by_version": means_by_version(run) if versions else [],
         "query": f"references={reading.summary.references}" if reading.summary.references else "",
         "matrix": matrix_stored(run, reading),
-        "figures": {name: FIGURES[name](facts) for name in ON_PAGE} if facts.lines else {},
+        "figures": {name: figure for name, figure in figures_from(facts).items() if name in ON_PAGE},
         "charts": reverse("evaluations:chart", args=(run.pk, "x", "svg")).removesuffix("x.svg"),
         "categories": list(facts.categories),
         "turns": [str(turn) for turn in facts.turns],

@@ -1,6 +1,5 @@
 """Exports for programs: streamed at once, or made by a job."""
 
-from collections.abc import AsyncIterator, Iterator
 from typing import Any, cast
 
 from django.http import StreamingHttpResponse
@@ -23,7 +22,7 @@ from battles.models import Category
 from common.api import FormatIsOurs
 from common.api_views import checked
 from common.audit import Deed, note
-from common.database import in_database_thread
+from common.downloads import streamed
 
 
 class ExportIn(serializers.Serializer[Any]):
@@ -106,15 +105,7 @@ def export_response(export: Export, request: Request) -> StreamingHttpResponse:
     if packs and not export.bundle and not export.gzip:
         pieces = gzipped(pieces)
         headers["Content-Encoding"] = "gzip"
-    return StreamingHttpResponse(_streamed(pieces), content_type=export.media_type, headers=headers)
-
-
-async def _streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Django would read a plain iterator to its end before it sends a byte."""
-    take = in_database_thread(lambda: next(pieces, None))
-    while (piece := await take()) is not None:
-        if piece:
-            yield piece
+    return StreamingHttpResponse(streamed(pieces), content_type=export.media_type, headers=headers)
 
 
 VIEWS = {slug: ExportView.as_view(kind=slug) for slug in KINDS}

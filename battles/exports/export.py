@@ -1,11 +1,9 @@
 """One export from its filters to its bytes, in constant memory."""
 
-import io
 import json
-import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -20,6 +18,7 @@ from battles.exports.reading import votes_counted
 from battles.exports.rows import Columns, Row
 from battles.exports.seen import Seen
 from battles.exports.selection import Selection
+from common.zipping import zipped
 
 GZIP = 16 + zlib.MAX_WBITS
 COUNTED_AT_MOST = 10_000
@@ -92,7 +91,7 @@ class Export:
         try:
             data = self.format.write(self._columns, self._counted())
             if self.bundle:
-                yield from self._zipped(data)
+                yield from zipped(self._bundled(data))
             else:
                 yield from gzipped(data) if self.gzip else data
         finally:
@@ -122,18 +121,11 @@ class Export:
             self.rows += 1
             yield row
 
-    def _zipped(self, data: Iterator[bytes]) -> Iterator[bytes]:
-        sink = _Sink()
-        with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
-            with archive.open(zipfile.ZipInfo(self.data_name, _now()), "w", force_zip64=True) as entry:
-                for piece in data:
-                    entry.write(piece)
-                    yield sink.take()
-            told = self.manifest()
-            card = cards.card(told, task=self.kind.task)
-            archive.writestr(zipfile.ZipInfo("manifest.json", _now()), json.dumps(told, indent=2, ensure_ascii=False))
-            archive.writestr(zipfile.ZipInfo("README.md", _now()), card)
-        yield sink.take()
+    def _bundled(self, data: Iterator[bytes]) -> Iterator[tuple[str, Iterable[bytes]]]:
+        yield self.data_name, data
+        told = self.manifest()
+        yield "manifest.json", [json.dumps(told, indent=2, ensure_ascii=False).encode()]
+        yield "README.md", [cards.card(told, task=self.kind.task).encode()]
 
 
 def gzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -150,28 +142,3 @@ def votes_estimated(*, kind: str, selection: Selection) -> tuple[int, bool]:
     out for what its texts say, and a ranking gives several, so the file may have fewer rows, or more."""
     found = votes_counted(selection, kind=kind, limit=COUNTED_AT_MOST + 1)
     return min(found, COUNTED_AT_MOST), found > COUNTED_AT_MOST
-
-
-def _now() -> tuple[int, int, int, int, int, int]:
-    now = timezone.now()
-    return now.year, now.month, now.day, now.hour, now.minute, now.second
-
-
-class _Sink(io.RawIOBase):
-    """A stream that cannot be rewound, so that the archive is written from front to back."""
-
-    def __init__(self) -> None:
-        self._held = bytearray()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        piece = bytes(data)
-        self._held += piece
-        return len(piece)
-
-    def take(self) -> bytes:
-        piece = bytes(self._held)
-        self._held.clear()
-        return piece

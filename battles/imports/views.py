@@ -1,17 +1,12 @@
 """Pages of imports, for staff: a file is uploaded and checked, and stored when somebody has seen what would come."""
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, cast
+from typing import cast
 from uuid import UUID
 
 from django import forms
-from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import Job, User
@@ -24,8 +19,7 @@ from battles.imports.work import (
     preferences_import_request,
 )
 from common.errors import TourneyError
-
-View = Callable[..., HttpResponse]
+from common.pages import staff_only
 
 
 class ImportForm(forms.Form):
@@ -47,18 +41,6 @@ class ImportForm(forms.Form):
         if data["kind"] == BATTLES:
             return battles_import_request(owner=owner, file=data["file"], board=data["slug"], is_dry_run=True)
         return preferences_import_request(owner=owner, file=data["file"], prompt_set=data["slug"], is_dry_run=True)
-
-
-def staff_only(view: View) -> View:
-    """Strangers are sent to the log-in, others are refused."""
-
-    @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not cast(User, request.user).is_staff:
-            raise PermissionDenied
-        return view(request, *args, **kwargs)
-
-    return login_required(never_cache(guarded))
 
 
 @staff_only

@@ -1,6 +1,7 @@
 """What a reader chooses: which answers, which two runs, which file of votes."""
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.db.models import QuerySet
@@ -34,7 +35,7 @@ class AnswersForm(forms.Form):
     order = forms.ChoiceField(label=_("Order"), required=False, choices=[(one, ORDER_WORDS[one]) for one in ORDERS])
 
     def __init__(self, *args: Any, models: list[LanguageModel], categories: list[str], turns: int, **kwargs: Any):
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, label_suffix="", **kwargs)
         self.contenders = models
         choices: dict[str, list[tuple[Any, Any]]] = {
             "models": [(model.slug, model.name) for model in models],
@@ -57,20 +58,50 @@ class AnswersForm(forms.Form):
         return shown, Filter(models=tuple(model.name for model in shown), **data)
 
 
+class RunChoiceField(forms.ModelChoiceField):  # type: ignore[type-arg] # it cannot be subscripted at run time
+    """A run by its name, with what it asked: only runs of one question set can be compared."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        return f"{obj.name} · {obj.question_set}"
+
+
 class CompareForm(forms.Form):
-    first = forms.ModelChoiceField(label=_("First run"), queryset=Run.objects.none(), empty_label=None)
-    second = forms.ModelChoiceField(label=_("Second run"), queryset=Run.objects.none(), empty_label=None)
-    first_model = forms.CharField(label=_("First model"), required=False, max_length=100)
-    second_model = forms.CharField(label=_("Second model"), required=False, max_length=100)
+    """`models` holds the names of each run's models, by its id: the page narrows the choice to them."""
+
+    first = RunChoiceField(label=_("First run"), queryset=Run.objects.none(), empty_label=None)
+    second = RunChoiceField(label=_("Second run"), queryset=Run.objects.none(), empty_label=None)
+    first_model = forms.ChoiceField(label=_("First model"), required=False)
+    second_model = forms.ChoiceField(label=_("Second model"), required=False)
 
     def __init__(self, *args: Any, runs: QuerySet[Run], **kwargs: Any):
         super().__init__(*args, **kwargs)
+        self.models: dict[str, list[str]] = {}
+        for run_id, name in runs.order_by("pk", "contenders__name").values_list("pk", "contenders__name"):
+            self.models.setdefault(str(run_id), []).extend([name] if name else [])
         for name in ("first", "second"):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
             field.queryset = runs
-        names = _("Empty for all models that both runs have.")
-        self.fields["first_model"].help_text = self.fields["second_model"].help_text = names
+        every = sorted({name for names in self.models.values() for name in names})
+        for name in ("first_model", "second_model"):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = [("", _("All that both runs have")), *((one, one) for one in every)]
+            field.error_messages["invalid_choice"] = _("No run that you see has a model %(value)s.")
+        if not self.is_bound and "second" not in self.initial:
+            self.initial["second"] = _beside(runs, str(self.initial.get("first", "")))
+
+
+def _beside(runs: QuerySet[Run], run_id: str) -> UUID | None:
+    """The newest other run of the same questions, or the run itself where there is none: its models can be compared."""
+    try:
+        first = runs.filter(pk=UUID(run_id)).first()
+    except ValueError:
+        return None
+    if first is None:
+        return None
+    others = runs.filter(question_set=first.question_set_id).exclude(pk=first.pk).order_by("-created_at")
+    return others.values_list("pk", flat=True).first() or first.pk
 
 
 class VotesForm(forms.Form):

@@ -168,6 +168,8 @@ class QuestionSetOut(serializers.Serializer[Any]):
     slug = serializers.CharField()
     name = serializers.CharField()
     description = serializers.CharField()
+    licence = serializers.CharField(help_text="Under which the questions may be used; empty where nobody said it.")
+    source = serializers.CharField(help_text="Where they come from.")  # type: ignore[assignment] # a name of DRF's
     questions = serializers.IntegerField(help_text="How many.")
     categories = serializers.ListField(child=serializers.CharField())
 
@@ -196,6 +198,8 @@ class QuestionSetIn(serializers.Serializer[Any]):
     slug = serializers.SlugField(max_length=50)
     name = serializers.CharField(max_length=100, required=False, default="")
     description = serializers.CharField(required=False, default="", allow_blank=True)
+    licence = serializers.CharField(max_length=100, required=False, default="", allow_blank=True)
+    source = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)  # type: ignore[assignment] # a name of DRF's
     questions = serializers.ListField(child=QuestionIn(), min_length=1, max_length=10_000)
     reference_answers = serializers.ListField(child=ReferenceIn(), required=False, default=list, max_length=10_000)
 

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from evaluations.figures import Facts, facts_stored
+from evaluations.fitting import measured
 from evaluations.models import Run, Summary
 from evaluations.reading.judging import agreement_matrix, judging_report
 from evaluations.results import results
@@ -148,8 +149,8 @@ def means_by_version(run: Run) -> list[tuple[str, list[float | None]]]:
 
 
 def head_of(run: Run, document: dict[str, Any] | None) -> dict[str, Any]:
-    """What stands above a run: its judges, its cost, what has no verdict, and who judged themselves; from what is
-    stored, or as it is now."""
+    """What stands above a run: its judges, its cost, what failed or has no verdict, who took more memory than allowed,
+    and who judged themselves; from what is stored, or as it is now."""
     if document is not None:
         judges, cost = document["run"]["judges"], document["run"]["cost"]
         states, self_named = document["judgment_states"], document["self_judged"]
@@ -157,7 +158,25 @@ def head_of(run: Run, document: dict[str, Any] | None) -> dict[str, Any]:
         judges, cost = list(run.judges.order_by("name").values_list("name", flat=True)), cost_of(run)
         states, self_named = states_of(run), []
     missing = {state: count for state, count in states.items() if state != State.OK}
-    return {"judges": judges, "cost": cost, "missing": missing, "self_judged": self_named}
+    generation = document["generation"] if document else {}
+    return {
+        "judges": judges,
+        "cost": cost,
+        "missing": missing,
+        "failed": sum(own["failed"] for own in generation.values()),
+        "over_limit": _over_limit(generation, run.options.get("memory_limit")),
+        "self_judged": self_named,
+    }
+
+
+def _over_limit(generation: dict[str, dict[str, Any]], limit: float | None) -> list[str]:
+    """Which models took more memory than the run allowed, in words."""
+    peaks = {
+        name: {"process": own["peak_memory"], "gpu": own.get("peak_gpu_memory")}
+        for name, own in generation.items()
+        if own["peak_memory"]
+    }
+    return [str(fit) for fit in measured(peaks, limit) if not fit.fits] if limit else []
 
 
 def summary_want(run: Run) -> None:

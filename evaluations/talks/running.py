@@ -17,7 +17,7 @@ from django.db import transaction
 from accounts.jobs import JobCancelled, Progress, job_create, job_kind
 from accounts.models import Job, User
 from common.database import in_database_thread
-from common.text import text_problem
+from common.text import counted, text_problem
 from conversations.comparing.selectors import finished_of
 from conversations.comparing.units import Played, difference, played, tells_names
 from conversations.models import Conversation
@@ -140,7 +140,7 @@ def judging_work(job: Job, progress: Progress) -> dict[str, Any]:
         compared = talks_compare(owner=job.owner, parameters=job.parameters)
     still = f", {judging.unread} without a verdict" if judging.unread else ""
     named = f", {judging.named} left out because they name a model" if judging.named else ""
-    summary = f"{judging.done} of {len(units)} judgments{still}{named}."
+    summary = f"{judging.done} of {counted(len(units), 'judgment')}{still}{named}."
     return {"judgments": judging.done, "comparisons": compared, "summary": summary}
 
 

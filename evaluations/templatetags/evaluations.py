@@ -6,10 +6,12 @@ from typing import Any
 from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext_lazy as _
 
 from evaluations import reports
 from evaluations.matrix import Cell, Line
 from evaluations.reading.charts import part_words
+from evaluations.verdicts import State
 
 register = template.Library()
 register.filter("scorer_rows", reports.scorer_rows)
@@ -38,6 +40,30 @@ def percent(share: float | None) -> str:
 def of(share: Mapping[str, Any] | None) -> str:
     """A share with what it is of: 66.8% (589 of 882); nothing where it is of nothing."""
     return f"{share['rate']:.1%} ({share['agreed']:,} of {share['of']:,})" if share and share["of"] else ""
+
+
+STATES = {
+    State.PARSE: _("no clear verdict"),
+    State.OUT_OF_RANGE: _("out of range"),
+    State.REFUSED: _("refused"),
+    State.RATE: _("over a limit"),
+    State.TIMEOUT: _("too slow"),
+    State.UPSTREAM: _("service failed"),
+}
+
+
+@register.filter
+def state_words(state: str) -> Any:
+    """Why a judgment has no verdict."""
+    return STATES.get(State(state), state)
+
+
+@register.filter
+def duration(seconds: int) -> str:
+    """As exactly as a guess deserves: 45 s, 12 min, 3 h."""
+    if seconds < 90:
+        return f"{seconds} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{round(seconds / 3600)} h"
 
 
 @register.filter

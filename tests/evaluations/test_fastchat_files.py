@@ -74,9 +74,9 @@ GOOD = {"question_id": 1, "category": "math", "turns": ["What is 1 + 1?", "And d
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([GOOD, GOOD], "line 2: question 1 stands in the file twice"),
+        ([GOOD, GOOD], "line 2: question_id: question 1 stands in the file twice"),
         ([{"question_id": 1, "category": "math"}], "line 1: turns must be a list"),
-        ([GOOD | {"turns": ["What?", " "]}], "line 1: a turn is empty"),
+        ([GOOD | {"turns": ["What?", " "]}], "line 1: turns: turn 2 is empty"),
         ([GOOD | {"turns": ["What?", 7]}], "line 1: each of turns must be a text"),
         ([GOOD | {"category": ""}], "line 1: category must have 1 to 32 characters"),
         ([GOOD | {"question_id": "x"}], "line 1: question_id must be a whole number"),

@@ -20,8 +20,8 @@ from evaluations.services import questions_seed
 
 # Source: FastChat, fastchat/llm_judge/common.py (NEED_REF_CATS)
 REFERENCE_CATEGORIES = ("math", "reasoning", "coding")
-ENTRIES = yaml.safe_load(OWN_FILE.read_text(encoding="utf-8"))
-REFERENCES = {entry["number"]: entry["reference"] for entry in ENTRIES if "reference" in entry}
+ENTRIES = yaml.safe_load(OWN_FILE.read_text(encoding="utf-8"))["questions"]
+REFERENCES = {entry["question_id"]: entry["reference_answer"] for entry in ENTRIES if "reference_answer" in entry}
 
 
 def code(number: int, language: str = "python") -> list[str]:
@@ -38,10 +38,10 @@ def loaded(number: int) -> dict[str, Any]:
 
 def test_there_are_ten_of_each_category_with_two_turns_and_references_where_one_is_right() -> None:
     assert Counter(entry["category"] for entry in ENTRIES) == dict.fromkeys(TEMPERATURES, 10)
-    assert [entry["number"] for entry in ENTRIES] == list(range(1, 81))
+    assert [entry["question_id"] for entry in ENTRIES] == list(range(1, 81))
     for entry in ENTRIES:
         assert len(entry["turns"]) == 2
-        assert len(entry.get("reference", [])) == (2 if entry["category"] in REFERENCE_CATEGORIES else 0)
+        assert len(entry.get("reference_answer", [])) == (2 if entry["category"] in REFERENCE_CATEGORIES else 0)
 
 
 @pytest.mark.django_db

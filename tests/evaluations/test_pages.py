@@ -1,14 +1,18 @@
 """The pages of evaluations: for who may see a run, safe with hostile answers, and honest while it is under way."""
 
 import csv
+import json
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from accounts import jobs
+from common.text import counted
 from evaluations.models import Run
-from evaluations.services import run_do, run_start
+from evaluations.services import run_do, run_start, votes_import
+from evaluations.templatetags.evaluations import duration
+from leaderboard.models import Comparison
 from tests import factories
 from tests.evaluations.scripted import Always, Ground
 
@@ -46,8 +50,9 @@ def test_a_finished_run_shows_tables_matrix_charts_and_files(admin: Client, tiny
     assert run.name in page(admin, "index")
     for ending in ("json", "csv", "md"):
         assert "Alpha" in page(admin, "table", run.pk, ending)
-    assert "<svg" in page(admin, "chart", run.pk, "radar", "svg")
-    for wrong in (("chart", run.pk, "none", "svg"), ("chart", run.pk, "radar", "exe"), ("table", run.pk, "exe")):
+    assert "<svg" in page(admin, "chart", run.pk, "categories", "svg")
+    assert admin.get(reverse("evaluations:chart", args=(run.pk, "radar", "svg"))).status_code == 404, "two categories"
+    for wrong in (("chart", run.pk, "none", "svg"), ("chart", run.pk, "categories", "exe"), ("table", run.pk, "exe")):
         assert admin.get(reverse(f"evaluations:{wrong[0]}", args=wrong[1:])).status_code == 404
 
 
@@ -58,7 +63,7 @@ def test_scorers_are_shown_and_a_set_of_them_needs_no_judge(admin: Client, tiny:
     run = done(tiny.run(judges="rates", options={"max_questions": 1}))
     text = page(admin, "detail", run.pk)
     assert "1 of 1, 100.0%" in text
-    assert "4.00 of 5, 1 ratings" in text
+    assert "4.00 of 5, 1 rating<" in text
     text = page(admin, "question", run.pk, 1)
     assert "clarity: 4" in text
     assert "contains: 10" in text
@@ -176,3 +181,77 @@ def test_a_page_of_many_cells_asks_few_questions(
     run = done(tiny.run())
     with django_assert_max_num_queries(40):  # type: ignore[operator]
         page(admin, "detail", run.pk)
+
+
+def test_a_run_that_is_whole_offers_nothing_to_be_done_again(admin: Client, tiny: Ground) -> None:
+    run = done(tiny.run())
+    text = page(admin, "detail", run.pk)
+    assert "Do what is missing" not in text
+    assert "Ask again what failed" not in text
+    tiny.question_set.questions.create(number=9, category="math", turns=["New?"])
+    assert "Do what is missing" in page(admin, "detail", run.pk), "its question set has grown"
+    failed = done(tiny.run("failed", models="alpha mute", judges="vague"))
+    text = page(admin, "detail", failed.pk)
+    assert "Ask again what failed" in text
+    assert "answers failed and were not judged" in text
+    cancelled = tiny.run("cancelled")
+    Run.objects.filter(pk=cancelled.pk).update(status=Run.Status.CANCELLED)
+    assert "Do what is missing" in page(admin, "detail", cancelled.pk)
+
+
+def test_models_and_judges_are_added_to_a_run_that_is_over(admin: Client, tiny: Ground) -> None:
+    run = done(tiny.run(models="alpha"))
+    for name in ("beta", "vague"):
+        tiny.model(name)
+    address = reverse("evaluations:extend", args=(run.pk,))
+    text = admin.get(address).content.decode()
+    assert 'value="beta"' in text
+    assert text.count('value="alpha"') == 1, "it is a model of the run already, and may still judge"
+    assert b"Choose a model or a judge" in admin.post(address, {}).content
+    answer = admin.post(address, {"models": ["beta"]})
+    assert answer.headers["Location"] == reverse("evaluations:detail", args=(run.pk,))
+    busy = admin.post(address, {"judges": ["vague"]})
+    assert (busy.status_code, b"under way" in busy.content) == (400, True)
+    run.refresh_from_db()
+    assert run.job_id is not None
+    jobs.job_run(job_id=run.job_id)
+    assert set(run.answers.values_list("model__slug", flat=True)) == {"alpha", "beta"}
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.IMPORTED)
+    assert admin.get(address).status_code == 404
+    admin.force_login(tiny.owner)
+    assert admin.get(address).status_code == 403
+
+
+def test_a_run_is_deleted_with_what_its_judges_said_of_pairs(admin: Client, tiny: Ground) -> None:
+    run = done(tiny.run(mode="pairwise-all"))
+    assert Comparison.objects.counted().count() == 6
+    busy = run_start(run=tiny.run("busy"))
+    admin.post(reverse("evaluations:delete", args=(busy.pk,)))
+    assert Run.objects.count() == 2
+    assert "Delete this run" in page(admin, "detail", run.pk)
+    answer = admin.post(reverse("evaluations:delete", args=(run.pk,)), follow=True)
+    assert "small is deleted" in answer.content.decode()
+    assert list(Run.objects.all()) == [busy]
+    assert not Comparison.objects.counted().exists()
+    admin.force_login(tiny.owner)
+    assert admin.post(reverse("evaluations:delete", args=(busy.pk,))).status_code == 403
+
+
+def test_a_run_is_taken_away_as_a_zip_from_its_page(admin: Client, tiny: Ground) -> None:
+    run = done(tiny.run())
+    address = reverse("api_evaluation_export", args=(run.pk,))
+    assert f'href="{address}"' in page(admin, "detail", run.pk)
+    assert admin.get(address).headers["Content-Disposition"] == 'attachment; filename="small.zip"'
+
+
+def test_words_fit_their_numbers(admin: Client, tiny: Ground) -> None:
+    vote = {"question_id": 1, "model_a": "Beta", "model_b": "Alpha", "winner": "tie", "judge": "ann", "turn": 1}
+    vote_set = votes_import(owner=tiny.owner, name="one", data=json.dumps(vote).encode())
+    text = " ".join(page(admin, "vote_set", vote_set.pk).split())
+    assert "1 vote of 1 person" in text
+    assert "Delete “one”" in text
+    assert counted(1, "match", "matches") == "1 match"
+    assert [counted(1, "answer"), counted(1000, "answer"), counted(2, "match", "matches")] == [
+        "1 answer", "1,000 answers", "2 matches",
+    ]  # fmt: skip
+    assert [duration(seconds) for seconds in (45, 700, 9000)] == ["45 s", "12 min", "2 h"]

@@ -1,5 +1,7 @@
 """Reading results: stored when a run ends, filtered, compared, and held against people."""
 
+import json
+import re
 from typing import Any, cast
 
 import pytest
@@ -260,7 +262,14 @@ def test_two_runs_are_compared_on_a_page_once_a_worker_has_done_it(admin: Client
     assert "<svg" in page(admin, "compare_chart", "svg", query=query)
     assert "Choose two runs" in page(admin, "compare", query=f"?first={first.pk}&second={first.pk}")
     two = f"?first={first.pk}&second={first.pk}&first_model=Alpha&second_model=Beta"
+    assert "No run that you see has a model Beta" in page(admin, "compare", query=two)
+    other = done(tiny.run("other", models="beta"))
+    two = f"?first={first.pk}&second={second.pk}&first_model=Alpha&second_model=Beta"
     assert "no model in common" in page(admin, "compare", query=two)
+    text = page(admin, "compare", query=f"?first={other.pk}")
+    offered = json.loads(re.search(r'id="run-models"[^>]*>([^<]*)<', text)[1])  # type: ignore[index]
+    assert offered == {str(first.pk): ["Alpha"], str(second.pk): ["Alpha"], str(other.pk): ["Beta"]}
+    assert f'<option value="{second.pk}" selected>second · Tiny</option>' in text, "the newest other of these questions"
 
 
 @pytest.mark.django_db

@@ -94,7 +94,7 @@ def test_the_command_runs_to_a_table_and_files(
     assert "Alpha" in out
     assert "1.50" in out
     names = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-    assert {"results.json", "scores.csv", "summary.md", "charts/radar.svg", "fastchat/question.jsonl"} <= names
+    assert {"results.json", "scores.csv", "summary.md", "charts/categories.svg", "fastchat/question.jsonl"} <= names
     assert "| 1 | Alpha |" in (tmp_path / "summary.md").read_text()
 
 
@@ -144,7 +144,7 @@ def test_a_notebook_gets_rows_and_a_document(tiny: Ground, tmp_path: Path) -> No
     assert len(found.scores) == 12
     assert set(found.scores[0]) == {"model", "question", "category", "turn", "score"}
     assert found.games == []
-    assert set(found.figures) == {"overall", "radar", "categories", "questions", "turns", "spread"}
+    assert set(found.figures) == {"overall", "categories", "questions", "turns", "spread"}
     assert api.free_name() == "run-2"
     assert api.owner() == api.owner()
     factories.user()

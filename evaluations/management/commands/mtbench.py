@@ -17,15 +17,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from accounts.jobs import JobCancelled
 from common.errors import TourneyError
+from common.text import counted
 from evaluations import api
 from evaluations.console import summary
 from evaluations.engine import Counts
 from evaluations.errors import RunBusy
 from evaluations.estimating import Estimate, estimate
-from evaluations.fitting import fits
+from evaluations.fitting import fits, measured
 from evaluations.models import Run
 from evaluations.options import Options
 from evaluations.planning import plan_of
+from evaluations.scored import peaks_of
 from evaluations.selectors import is_judged_by_itself, is_under_way, states_of
 from evaluations.services import run_clear_failed, run_create, run_do, run_extend
 from evaluations.verdicts import State
@@ -89,12 +91,14 @@ class Command(BaseCommand):
             raise CommandError(f"{error.filename}: {error.strerror}.") from error
         run.refresh_from_db()
         self.stdout.write(summary(run))
+        self._measured(run)
         if options["output_dir"]:
             for path in api.Results(run).save(options["output_dir"]):
                 self.stderr.write(str(path))
         unread = sum(count for state, count in states_of(run).items() if state != State.OK)
         if counts.failed or unread:
-            self.stderr.write(f"{counts.failed} answers and {unread} verdicts are missing.")
+            words = f"{counted(counts.failed, 'answer')} and {counted(unread, 'verdict')}"
+            self.stderr.write(f"{words} {'is' if counts.failed + unread == 1 else 'are'} missing.")
             sys.exit(EX_GAPS)
 
     def _run(self, options: dict[str, Any]) -> Run:
@@ -142,10 +146,16 @@ class Command(BaseCommand):
             for fit in fits(run.contenders.select_related("endpoint"), settled.memory_limit):
                 self.stderr.write(str(fit))
         self.stderr.write(
-            f"Run {run.name}: {expected.answers} answers, {expected.judgments} judgments and {expected.matches} "
-            f"matches to come, about {expected.input_tokens:,} tokens to read and {expected.output_tokens:,} to write, "
-            f"{cost}."
+            f"Run {run.name}: {counted(expected.answers, 'answer')}, {counted(expected.judgments, 'judgment')} and "
+            f"{counted(expected.matches, 'match', 'matches')} to come, about {expected.input_tokens:,} tokens to read "
+            f"and {expected.output_tokens:,} to write, {cost}."
         )
+
+    def _measured(self, run: Run) -> None:
+        limit = msgspec.convert(run.options, Options).memory_limit
+        if limit is not None:
+            for fit in measured(peaks_of(run), limit):
+                self.stderr.write(str(fit))
 
     def _do(self, run: Run) -> Counts:
         try:

@@ -1,4 +1,4 @@
-"""Brings questions in FastChat's format into a set of their own."""
+"""Brings questions into a set of their own."""
 
 from typing import Any
 
@@ -9,16 +9,22 @@ from evaluations.services import questions_import
 
 
 class Command(BaseCommand):
-    help = "Import a question.jsonl, or a folder that also holds reference_answer/ and judge_prompts.jsonl."
+    help = (
+        "Import a file of questions (YAML, JSON, JSON Lines, CSV) or of FastChat's reference answers, or a folder that "
+        "holds question.jsonl, reference_answer/ and judge_prompts.jsonl."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("source", help="a file, a folder, or the https address of a file")
         parser.add_argument("--set", dest="slug", default="mt-bench", help="slug of the set; made if it is new")
-        parser.add_argument("--name", default="", help="what a new set is called")
+        parser.add_argument("--name", default="", help="what the set is called")
+        parser.add_argument("--licence", default="", help="under which the questions may be used")
+        parser.add_argument("--source", dest="origin", default="", help="where they come from")
 
-    def handle(self, *args: Any, source: str, slug: str, name: str, **options: Any) -> None:
+    def handle(self, *args: Any, source: str, slug: str, **options: Any) -> None:
+        about = {"name": options["name"], "licence": options["licence"], "source": options["origin"]}
         try:
-            report = questions_import(source=source, slug=slug, name=name)
+            report = questions_import(source=source, slug=slug, about=about)
         except TourneyError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(str(report))
