@@ -24,6 +24,7 @@ from conversations import driving, events, reading, selectors, services, state
 from conversations.feed import ConversationFeed, conversation_now
 from conversations.models import Side
 from conversations.notices import group_of, viewers_tell
+from conversations.sampling import SAMPLED, sampling_of
 from conversations.serializers import (
     AnalysisIn,
     BranchIn,
@@ -38,6 +39,11 @@ from conversations.serializers import (
 
 def _user(request: Request) -> User:
     return cast(User, request.user)
+
+
+def _agent_spec(given: dict[str, Any]) -> services.AgentSpec:
+    rest = {name: value for name, value in given.items() if name not in SAMPLED}
+    return services.AgentSpec(sampling=sampling_of(given), **rest)
 
 
 def whole(request: Request, conversation_id: UUID) -> dict[str, Any]:
@@ -71,7 +77,7 @@ class ConversationsView(Idempotent, APIView):
             scenario = selectors.scenario_get(slug=slug, viewer=_user(request), version=version)
         rules = ("max_turns", "stop_phrase", "stops_on_goodbye", "stops_on_repetition", "token_budget", "cost_budget")
         wanted = services.NewConversation(
-            agents={side: services.AgentSpec(**data[f"agent_{side}"]) for side in Side},
+            agents={side: _agent_spec(data[f"agent_{side}"]) for side in Side},
             seed_prompt=data["seed_prompt"],
             scenario=scenario,
             first_side=Side(data["first"]) if data.get("first") else None,

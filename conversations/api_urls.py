@@ -2,6 +2,7 @@ from django.urls import path
 
 from conversations import api, scenario_api
 from conversations.comparing import api as comparing_api
+from conversations.experiments import analyse_api
 from conversations.experiments import api as experiments_api
 from conversations.files import api as files_api
 
@@ -42,8 +43,12 @@ urlpatterns = [
     path("scenarios/<slug:slug>/", scenario_api.ScenarioView.as_view(), name="api_scenario"),
     path("scenarios/<slug:slug>/copy/", scenario_api.ScenarioCopyView.as_view(), name="api_scenario_copy"),
     path("experiments/", experiments_api.ExperimentsView.as_view(), name="api_experiments"),
+    path("experiments/compare/", analyse_api.ExperimentsBesideView.as_view(), name="api_experiments_compare"),
     path(EXPERIMENT, experiments_api.ExperimentView.as_view(), name="api_experiment"),
     path(f"{EXPERIMENT}cancel/", experiments_api.ExperimentCancelView.as_view(), name="api_experiment_cancel"),
     path(f"{EXPERIMENT}retry/", experiments_api.ExperimentRetryView.as_view(), name="api_experiment_retry"),
+    path(f"{EXPERIMENT}figures/", analyse_api.ExperimentFiguresView.as_view(), name="api_experiment_figures"),
+    path(f"{EXPERIMENT}sharing/", experiments_api.ExperimentSharingView.as_view(), name="api_experiment_sharing"),
+    path(f"{EXPERIMENT}votes/", experiments_api.ExperimentVotesView.as_view(), name="api_experiment_votes"),
     path(f"{EXPERIMENT}export/", experiments_api.ExperimentExportView.as_view(), name="api_experiment_export"),
 ]

@@ -11,15 +11,17 @@ from common.limits import hit
 from common.text import is_blank, text_problem
 from conversations.errors import AgentGone, ConversationInvalid
 from conversations.models import Agent, Conversation, Experiment, Scenario, Side
+from conversations.sampling import SAMPLED, WRONG, wrong_in
 from conversations.scenario_texts import filled, placeholders_check
 from conversations.stopping import Rules
+from providers.adapters.base import Sampling
 from providers.models import LanguageModel
 
 NAME_MAX_CHARACTERS = 60
 SYSTEM_MAX_CHARACTERS = 20_000
 LINE_MAX_CHARACTERS = 20_000
-TOKENS_MAX = 32_000
 USUAL = Rules()
+THE_MODELS_OWN = Sampling()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,10 @@ class AgentSpec:
     """What a person says of an agent; `model` is a slug."""
 
     model: str
-    temperature: float | None = None
+    sampling: Sampling = THE_MODELS_OWN
     system: str = ""
     name: str = ""
     persona: str = ""
-    max_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,9 @@ def conversation_create(*, owner: User, wanted: NewConversation) -> Conversation
     if wanted.scenario:
         texts = {f"agent_{side}.system": _given(wanted, side, "system") for side in Side}
         placeholders_check({"seed_prompt": _seed_prompt(wanted), **texts})
+    for spec in wanted.agents.values():
+        for name in wrong_in(spec.sampling):
+            raise ConversationInvalid(WRONG[name])
     conversation, agents = _rows(owner, wanted, models)
     if is_blank(conversation.seed_prompt):
         raise ConversationInvalid("Write a seed prompt, or choose a scenario: the agent who begins is told it first.")
@@ -151,8 +155,7 @@ def _rows(
             name=names[side],
             persona=specs[side].persona.strip(),
             system_prompt=systems[side],
-            temperature=specs[side].temperature,
-            max_tokens=specs[side].max_tokens,
+            **{name: getattr(specs[side].sampling, name) for name in SAMPLED},
         )
         for side in Side
     ]

@@ -8,6 +8,8 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Job
+from conversations.sampling import SAMPLED, sampling_of
+from providers.adapters.base import Sampling
 from providers.models import GeneratedText, LanguageModel
 
 
@@ -67,6 +69,13 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
 class Experiment(models.Model):
     """Many conversations by a plan: every pair in every scenario and variation, several times."""
 
+    class Sharing(models.TextChoices):
+        """What others have of it: two of its conversations side by side, without names until they vote."""
+
+        NOBODY = "nobody", _("Only you compare its conversations")
+        DIALOGUES = "dialogues", _("Everybody here compares them, without your scenarios' names and openings")
+        PROMPTS = "prompts", _("Everybody here compares them, with how they began")
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="experiments")
     name = models.CharField(max_length=100)
@@ -78,6 +87,7 @@ class Experiment(models.Model):
     )
     held_until = models.DateTimeField(null=True, blank=True, help_text=_("That process must say so again before."))
     job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    sharing = models.CharField(max_length=10, choices=Sharing.choices, default=Sharing.NOBODY)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -182,6 +192,7 @@ class Agent(models.Model):
     persona = models.TextField(blank=True)
     system_prompt = models.TextField(blank=True)
     temperature = models.FloatField(null=True, blank=True)
+    top_p = models.FloatField(null=True, blank=True)
     max_tokens = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
@@ -195,6 +206,11 @@ class Agent(models.Model):
     def shown_name(self) -> str:
         """Its own name, else that of its model."""
         return self.name or (self.model.name if self.model else self.model_slug)
+
+    @property
+    def sampling(self) -> Sampling:
+        """What was chosen for it; the rest is its model's."""
+        return sampling_of({name: getattr(self, name) for name in SAMPLED})
 
 
 class Turn(GeneratedText):

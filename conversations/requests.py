@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from conversations.models import Agent, Conversation, Side, Turn
-from providers.adapters.base import Message, Sampling, Target
+from providers.adapters.base import Message, Target
 from providers.client import merged_sampling
 from providers.selectors import target_for
 
@@ -36,11 +36,8 @@ def target_of_agent(agent: Agent, target: Target, *, seed: int | None) -> Target
     parts = [target.system_prompt, agent.system_prompt]
     if agent.persona:
         parts.append(f"Who you are: {agent.persona}")
-    wanted = Sampling(
-        temperature=agent.temperature,
-        max_tokens=agent.max_tokens or target.sampling.max_tokens or TURN_MAX_TOKENS,
-        seed=seed,
-    )
+    own = agent.sampling
+    wanted = replace(own, max_tokens=own.max_tokens or target.sampling.max_tokens or TURN_MAX_TOKENS, seed=seed)
     return replace(
         target,
         system_prompt="\n\n".join(part for part in parts if part),

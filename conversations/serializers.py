@@ -6,13 +6,15 @@ from django.conf import settings
 from rest_framework import serializers
 
 from conversations.analyses import RUBRIC_MAX_CHARACTERS
-from conversations.making import LINE_MAX_CHARACTERS, NAME_MAX_CHARACTERS, SYSTEM_MAX_CHARACTERS, TOKENS_MAX
+from conversations.making import LINE_MAX_CHARACTERS, NAME_MAX_CHARACTERS, SYSTEM_MAX_CHARACTERS
 from conversations.models import Conversation, Side, Turn
+from conversations.sampling import TEMPERATURE_MAX, TOKENS_MAX
 
 
 class AgentIn(serializers.Serializer[Any]):
     model = serializers.CharField(max_length=100, help_text="A slug of the catalogue.")
-    temperature = serializers.FloatField(required=False, allow_null=True, min_value=0, max_value=5)
+    temperature = serializers.FloatField(required=False, allow_null=True, min_value=0, max_value=TEMPERATURE_MAX)
+    top_p = serializers.FloatField(required=False, allow_null=True, min_value=0, max_value=1)
     system = serializers.CharField(default="", allow_blank=True, max_length=SYSTEM_MAX_CHARACTERS)
     name = serializers.CharField(default="", allow_blank=True, max_length=NAME_MAX_CHARACTERS)
     persona = serializers.CharField(default="", allow_blank=True, max_length=SYSTEM_MAX_CHARACTERS)
@@ -113,6 +115,7 @@ class AgentOut(serializers.Serializer[Any]):
     organisation = serializers.CharField()
     is_active = serializers.BooleanField()
     temperature = serializers.FloatField(allow_null=True)
+    top_p = serializers.FloatField(allow_null=True)
     max_tokens = serializers.IntegerField(allow_null=True)
     persona = serializers.CharField()
     system = serializers.CharField()

@@ -9,6 +9,7 @@ from conversations import selectors
 from conversations.analysis_texts import result_markdown
 from conversations.course import next_side
 from conversations.models import Agent, Analysis, Conversation, Side, Turn
+from conversations.sampling import SAMPLED
 from providers.adapters.base import ErrorKind
 from providers.errors import SENTENCES
 from providers.live import LiveView
@@ -81,8 +82,7 @@ def agent_state(agent: Agent) -> dict[str, Any]:
         "model_name": agent.model.name if agent.model else agent.model_slug,
         "organisation": agent.model.organisation if agent.model else "",
         "is_active": bool(agent.model and agent.model.is_active),
-        "temperature": agent.temperature,
-        "max_tokens": agent.max_tokens,
+        **{name: getattr(agent, name) for name in SAMPLED},
         "persona": agent.persona,
         "system": agent.system_prompt,
     }

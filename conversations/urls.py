@@ -30,6 +30,7 @@ urlpatterns = [
     path(f"{EXPERIMENT}analyse/", analyse_views.analyse, name="experiment_analyse"),
     path(f"{EXPERIMENT}summary.csv", analyse_views.summary, name="experiment_summary"),
     path(f"{EXPERIMENT}charts/<slug:name>.<slug:ending>", analyse_views.chart, name="experiment_chart"),
+    path(f"{EXPERIMENT}sharing/", experiment_views.share, name="experiment_share"),
     path(f"{EXPERIMENT}start/", experiment_views.act, {"what": "start"}, name="experiment_start"),
     path(f"{EXPERIMENT}cancel/", experiment_views.act, {"what": "cancel"}, name="experiment_cancel"),
     path("scenarios/", scenario_views.index, name="scenarios"),

@@ -146,7 +146,9 @@ def _conversation_votes(person: User) -> Iterable[Row]:
 
 
 def _experiments(person: User) -> Iterable[Row]:
-    return _values(Experiment.objects.filter(owner=person), "id", "name", "grid", "scenario_versions", "created_at")
+    return _values(
+        Experiment.objects.filter(owner=person), "id", "name", "grid", "scenario_versions", "sharing", "created_at"
+    )
 
 
 def _scenarios(person: User) -> Iterable[Row]:

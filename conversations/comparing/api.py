@@ -42,7 +42,7 @@ class PairAgentOut(serializers.Serializer[Any]):
 class PairConversationOut(serializers.Serializer[Any]):
     label = serializers.ChoiceField(choices=["a", "b"])  # type: ignore[assignment] # hides one of no use here
     turns = PairTurnOut(many=True)
-    id = serializers.CharField(allow_null=True, help_text="Null before the vote.")
+    id = serializers.CharField(allow_null=True, help_text="Null before the vote, and where it is somebody else's.")
     agents = PairAgentOut(many=True, allow_null=True, help_text="Null before the vote.")
 
 
@@ -62,9 +62,10 @@ class PairVotedOut(serializers.Serializer[Any]):
 
 class ConversationPairOut(serializers.Serializer[Any]):
     id = serializers.CharField()
-    scenario = serializers.CharField()
+    is_own = serializers.BooleanField(help_text="Else somebody shares them.")
+    scenario = serializers.CharField(help_text="Empty where it is not shared.")
     category = serializers.CharField()
-    seed_prompt = serializers.CharField()
+    seed_prompt = serializers.CharField(allow_null=True, help_text="Null where it is not shared.")
     side = serializers.CharField(help_text="`a` or `b`: whose model differs; empty: that of both agents.")
     part = serializers.CharField(help_text="What that agent is called; empty where both differ.")
     parts = PairPartsOut()
@@ -76,6 +77,7 @@ class ConversationPairOut(serializers.Serializer[Any]):
 
 class ConversationPairRowOut(serializers.Serializer[Any]):
     id = serializers.CharField()
+    is_own = serializers.BooleanField()
     scenario = serializers.CharField()
     side = serializers.CharField()
     choice = serializers.ChoiceField(choices=ConversationPair.Choice.choices)
@@ -112,8 +114,8 @@ class PairsView(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        """Two of your finished conversations that differ in one model, without names: those that wait for your vote, or
-        new ones."""
+        """Two finished conversations that differ in one model, without names, yours or of an experiment that somebody
+        shares: those that wait for your vote, or new ones."""
         return Response(_whole(request, services.pair_draw(voter=_user(request)).pk))
 
 

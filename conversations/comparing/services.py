@@ -16,7 +16,7 @@ from common.text import text_problem
 from common.vote_reasons import reasons_check
 from conversations.comparing import selectors
 from conversations.errors import AlreadyVoted, ConversationInvalid, NothingToCompare, TooLate
-from conversations.models import Conversation, ConversationPair
+from conversations.models import ConversationPair
 from leaderboard.boards import talk_board_create
 from leaderboard.exclusions import Exclusion
 from leaderboard.models import TALK, Board, Comparison
@@ -31,14 +31,15 @@ CATEGORY_MAX_CHARACTERS = 32
 def pair_draw(*, voter: User) -> ConversationPair:
     """The pair that waits for this person's vote, or a new one. Raises NothingToCompare."""
     waiting = selectors.pair_open(voter)
-    if waiting and _is_whole(waiting):
-        return waiting
     if waiting:
-        waiting.delete()  # one of the two is gone, and nothing was said of them
-    found = selectors.pair_next(voter)
-    if found is None:
+        try:
+            return selectors.pair_whole(pair_id=waiting.pk, viewer=voter)
+        except NotFound:
+            waiting.delete()  # one of the two is out of sight, and nothing was said of them
+    draw = selectors.pair_next(voter)
+    if draw is None:
         raise NothingToCompare
-    one, other, differs = found
+    one, other, differs = draw.one, draw.other, draw.differs
     try:
         with transaction.atomic():
             return ConversationPair.objects.create(
@@ -49,18 +50,13 @@ def pair_draw(*, voter: User) -> ConversationPair:
                 model_a_id=differs.model_a,
                 model_b_id=differs.model_b,
                 side=differs.side,
-                is_blind=one.is_blind and other.is_blind,
+                is_blind=draw.is_blind,
             )
     except IntegrityError:  # another tab has drawn in this moment
         drawn = selectors.pair_open(voter)
         if drawn is None:
             raise NothingToCompare from None
         return drawn
-
-
-def _is_whole(pair: ConversationPair) -> bool:
-    ids = [pair.conversation_a_id, pair.conversation_b_id]
-    return Conversation.objects.kept().filter(pk__in=ids).count() == len(ids)
 
 
 @transaction.atomic
@@ -85,8 +81,8 @@ def pair_vote(
     now = timezone.now()
     exclusion = _exclusion(pair, voter, now)
     # Whether it is blind is known only now: a page with names may have been opened beside it.
-    named = (pair.conversation_a.named_at, pair.conversation_b.named_at)
-    pair.is_blind = pair.is_blind and not any(named)
+    both = (pair.conversation_a, pair.conversation_b)
+    pair.is_blind = pair.is_blind and not any(selectors.names_known(one, voter) for one in both)
     pair.choice, pair.reasons, pair.comment, pair.decided_at = choice, given_reasons, comment.strip(), now
     pair.save(update_fields=["is_blind", "choice", "reasons", "comment", "decided_at"])
     scenario = pair.conversation_a.scenario

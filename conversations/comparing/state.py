@@ -1,5 +1,6 @@
 """A pair as plain data, for the page and the API alike. Before the vote it holds nothing that tells a model: no ids of
-conversations or turns, no figures, no reasoning, and of the names only those that the scenario gives."""
+conversations or turns, no figures, no reasoning, and of the names only those that the scenario gives. Who compares what
+somebody else shares never learns ids, and how it began only where that is shared, too."""
 
 from datetime import timedelta
 from typing import Any
@@ -8,7 +9,7 @@ from django.utils import timezone
 
 from common.rendered import render_cached
 from conversations.comparing.services import WITHDRAW_WITHIN
-from conversations.models import Conversation, ConversationPair, Side
+from conversations.models import Conversation, ConversationPair, Experiment, Scenario, Side
 
 LABELS = ("a", "b")
 
@@ -17,24 +18,37 @@ def pair_state(pair: ConversationPair) -> dict[str, Any]:
     """All of a pair from `selectors.pair_whole`."""
     shown = {"a": pair.conversation_a, "b": pair.conversation_b}
     parts = part_names(pair.conversation_a)
-    scenario = pair.conversation_a.scenario
+    scenario = scenario_shown(pair)
     is_decided = pair.decided_at is not None
     return {
         "id": str(pair.pk),
+        "is_own": is_own(pair),
         "scenario": scenario.name if scenario else "",
         "category": scenario.category if scenario else "",
-        "seed_prompt": pair.conversation_a.seed_prompt,
+        "seed_prompt": pair.conversation_a.seed_prompt if scenario or is_own(pair) else None,
         "side": pair.side,
         "part": parts[Side(pair.side)] if pair.side else "",
         "parts": {side.value: parts[side] for side in Side},
         "conversations": [
-            {"label": label, "turns": turns_shown(shown[label], parts)} | _revealed(shown[label], is_decided)
+            {"label": label, "turns": turns_shown(shown[label], parts)} | _revealed(pair, shown[label])
             for label in LABELS
         ],
         "is_decided": is_decided,
         "is_blind": pair.is_blind if is_decided else None,
         "preference": _preference(pair) if is_decided else None,
     }
+
+
+def is_own(pair: ConversationPair) -> bool:
+    return pair.conversation_a.owner_id == pair.voter_id
+
+
+def scenario_shown(pair: ConversationPair) -> Scenario | None:
+    """The scenario, where the voter may know it: their own, the library's, or one that is shared with them."""
+    played = pair.conversation_a
+    scenario, experiment = played.scenario, played.experiment
+    is_shared = experiment is not None and experiment.sharing == Experiment.Sharing.PROMPTS
+    return scenario if scenario and (is_own(pair) or scenario.owner_id is None or is_shared) else None
 
 
 def part_names(conversation: Conversation) -> dict[Side, str]:
@@ -59,14 +73,14 @@ def turns_shown(conversation: Conversation, parts: dict[Side, str]) -> list[dict
     ]
 
 
-def _revealed(conversation: Conversation, is_decided: bool) -> dict[str, Any]:
-    if not is_decided:
+def _revealed(pair: ConversationPair, conversation: Conversation) -> dict[str, Any]:
+    if pair.decided_at is None:
         return {"id": None, "agents": None}
     agents = [
         {"side": agent.side, "model": agent.model_slug, "model_name": agent.model.name if agent.model else ""}
         for agent in conversation.agents.all()
     ]
-    return {"id": str(conversation.pk), "agents": agents}
+    return {"id": str(conversation.pk) if is_own(pair) else None, "agents": agents}
 
 
 def _preference(pair: ConversationPair) -> dict[str, Any]:
@@ -85,9 +99,10 @@ def _preference(pair: ConversationPair) -> dict[str, Any]:
 
 def pair_row(pair: ConversationPair) -> dict[str, Any]:
     """A decided pair in a list, from `selectors.pairs_of`."""
-    scenario = pair.conversation_a.scenario
+    scenario = scenario_shown(pair)
     return {
         "id": str(pair.pk),
+        "is_own": is_own(pair),
         "scenario": scenario.name if scenario else "",
         "side": pair.side,
         "choice": pair.choice,

@@ -10,12 +10,13 @@ from typing import Any
 
 from common.identity import names_itself
 from conversations.models import Agent, Conversation, Side
+from conversations.sampling import SAMPLED
 
 RULES = (
     "scenario_id", "seed_prompt", "first_side", "max_turns", "stop_phrase", "stops_on_goodbye", "stops_on_repetition",
     "token_budget", "cost_budget",
 )  # fmt: skip
-PART = ("name", "persona", "system_prompt", "temperature", "max_tokens")
+PART = ("name", "persona", "system_prompt", *SAMPLED)
 SHORTEST_NAME = 2
 
 
@@ -33,7 +34,6 @@ class Played:
     """A finished conversation, as far as it must be known to find another to compare it with."""
 
     id: Any
-    is_blind: bool
     settings: tuple[Any, ...]
     models: tuple[int, int]
 
@@ -46,7 +46,7 @@ def played(conversation: Conversation) -> Played | None:
         return None
     parts = tuple(getattr(agents[side], name) for side in Side for name in PART)
     rules = tuple(getattr(conversation, name) for name in RULES)
-    return Played(conversation.pk, conversation.named_at is None, rules + parts, (first, second))
+    return Played(conversation.pk, rules + parts, (first, second))
 
 
 def difference(one: Played, other: Played) -> Difference | None:

@@ -14,7 +14,7 @@ from accounts.models import User
 from common.errors import NotFound, TourneyError
 from common.vote_reasons import reasons_offered, reasons_shown
 from conversations.comparing import selectors, services
-from conversations.comparing.state import pair_state
+from conversations.comparing.state import pair_state, scenario_shown
 from conversations.errors import NothingToCompare
 
 ROWS = 10
@@ -35,8 +35,10 @@ def index(request: HttpRequest) -> HttpResponse:
         except NothingToCompare:
             return redirect("conversations:compare")
     compared = selectors.pairs_of(_user(request))
+    rows = list(compared[:ROWS])
+    readable = selectors.pairs_readable(rows, _user(request))
     context = {
-        "rows": compared[:ROWS],
+        "rows": [(row, scenario_shown(row), row.pk in readable) for row in rows],
         "count": compared.count(),
         "has_next": selectors.pair_open(_user(request)) is not None or selectors.pair_next(_user(request)) is not None,
     }

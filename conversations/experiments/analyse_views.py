@@ -18,7 +18,7 @@ from common.csv import csv_lines
 from conversations.experiments import selectors
 from conversations.experiments.figures import BESIDE, FIGURES, GROUPS
 from conversations.experiments.forms import AnalyseForm, CompareForm
-from conversations.experiments.looking import beside, comparisons_of, listed, look
+from conversations.experiments.looking import beside, comparisons_of, listed, look, summary_row
 from conversations.experiments.views import experiment_or_404
 
 EXPERIMENTS_OFFERED = 100
@@ -75,13 +75,10 @@ def summary(request: HttpRequest, experiment_id: UUID) -> HttpResponse:
     experiment = experiment_or_404(request, experiment_id)
     chosen = AnalyseForm(request.GET or None, grid=experiment.grid).chosen()
     looked, _sample = look(experiment, **chosen)
-    header = (chosen["by"], "turns", "conversations", "mean", "lower", "upper", "p5", "p25", "median", "p75", "p95")
-    rows = [
-        (one.group, one.turns, one.conversations, one.mean, one.lower, one.upper,
-         one.low, one.first, one.median, one.third, one.high)
-        for one in looked.summaries
-    ]  # fmt: skip
-    response = HttpResponse("".join(csv_lines(header, rows)), content_type="text/csv; charset=utf-8")
+    rows = [{chosen["by"]: one.group} | summary_row(one) for one in looked.summaries]
+    header = tuple(rows[0]) if rows else (chosen["by"],)
+    lines = csv_lines(header, (list(row.values()) for row in rows))
+    response = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
     name = f"{chosen['measure']}-by-{chosen['by']}.csv"
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -18,6 +18,7 @@ from accounts.models import Scope, User
 from common.api import FormatIsOurs, Pagination
 from common.api_views import checked, page_of
 from common.database import in_database_thread
+from conversations.comparing.results import votes_of
 from conversations.experiments import export, selectors, services
 from conversations.models import Experiment
 
@@ -35,8 +36,17 @@ class GridIn(serializers.Serializer[Any]):
     self_pairs = serializers.BooleanField(required=False, help_text="Also each model with itself.")
     iterations = serializers.IntegerField(required=False)
     turns = serializers.IntegerField(required=False)
-    temperatures = serializers.ListField(child=serializers.FloatField(), required=False)
-    max_tokens = serializers.IntegerField(required=False, allow_null=True)
+    temperature = serializers.ListField(
+        child=serializers.FloatField(allow_null=True), required=False,
+        help_text="One value, or several; null leaves it to the model. Each pair plays at every combination with those "
+        "of `top_p` and `max_tokens`.",
+    )  # fmt: skip
+    top_p = serializers.ListField(
+        child=serializers.FloatField(allow_null=True), required=False, help_text="As `temperature`."
+    )
+    max_tokens = serializers.ListField(
+        child=serializers.IntegerField(allow_null=True), required=False, help_text="Of each turn; as `temperature`."
+    )
     seed = serializers.IntegerField(required=False, allow_null=True)
     stop_phrase = serializers.CharField(required=False, allow_blank=True)
     stops_on_goodbye = serializers.BooleanField(required=False)
@@ -79,8 +89,34 @@ class ExperimentOut(serializers.Serializer[Any]):
     name = serializers.CharField()
     state = serializers.CharField(help_text="Of its job: queued, running, done, failed or cancelled.")
     grid = serializers.JSONField()
+    sharing = serializers.ChoiceField(
+        choices=Experiment.Sharing.choices, help_text="Who compares its conversations: see docs/experiments.md."
+    )
     estimate = EstimateOut(allow_null=True)
     counts = CountsOut(allow_null=True, help_text="Null in a list, and for a dry run.")
+
+
+class SharingIn(serializers.Serializer[Any]):
+    sharing = serializers.ChoiceField(choices=Experiment.Sharing.choices)
+
+
+class PairVotesOut(serializers.Serializer[Any]):
+    first = serializers.CharField(help_text="A model's slug.")
+    second = serializers.CharField()
+    wins = serializers.IntegerField(help_text="Of the first.")
+    ties = serializers.IntegerField()
+    losses = serializers.IntegerField()
+    both_bad = serializers.IntegerField()
+    voters = serializers.IntegerField()
+    share = serializers.FloatField(allow_null=True, help_text="Of the first, a tie being half; without both bad.")
+    lower = serializers.FloatField(allow_null=True, help_text="Of its 95% interval over voters; null below three.")
+    upper = serializers.FloatField(allow_null=True)
+
+
+class ExperimentVotesOut(serializers.Serializer[Any]):
+    votes = serializers.IntegerField()
+    voters = serializers.IntegerField()
+    pairs = PairVotesOut(many=True)
 
 
 class ExportFormatIn(serializers.Serializer[Any]):
@@ -98,6 +134,7 @@ def _state(experiment: Experiment, estimate: Any = None, *, is_row: bool = False
         "name": experiment.name,
         "state": experiment.job.state if experiment.job else "",
         "grid": experiment.grid,
+        "sharing": experiment.sharing,
         "estimate": estimate and asdict(estimate),
         "counts": None if is_row else selectors.experiment_progress(experiment),
     }
@@ -128,6 +165,7 @@ class ExperimentsView(Idempotent, APIView):
                 "name": grid.name,
                 "state": "",
                 "grid": given,
+                "sharing": Experiment.Sharing.NOBODY,
                 "estimate": asdict(estimate),
                 "counts": None,
             }
@@ -168,6 +206,29 @@ class ExperimentRetryView(Idempotent, APIView):
         services.experiment_start(experiment_id=experiment_id, owner=_user(request))
         experiment = selectors.experiment_get(experiment_id=experiment_id, viewer=_user(request))
         return Response(ExperimentOut(_state(experiment)).data, status=201)
+
+
+class ExperimentSharingView(APIView):
+    required_scopes = Scope.RUN
+
+    @extend_schema(operation_id="experiments_share", request=SharingIn, responses=ExperimentOut)
+    def post(self, request: Request, experiment_id: UUID) -> Response:
+        """Let others of this arena compare its conversations blind, or no longer."""
+        given = SharingIn(data=request.data)
+        given.is_valid(raise_exception=True)
+        services.experiment_share(experiment_id=experiment_id, owner=_user(request), **given.validated_data)
+        experiment = selectors.experiment_get(experiment_id=experiment_id, viewer=_user(request))
+        return Response(ExperimentOut(_state(experiment)).data)
+
+
+class ExperimentVotesView(APIView):
+    required_scopes = Scope.READ
+
+    @extend_schema(operation_id="experiments_votes", responses=ExperimentVotesOut)
+    def get(self, request: Request, experiment_id: UUID) -> Response:
+        """What people said of its conversations, by the two models that it was about."""
+        experiment = selectors.experiment_get(experiment_id=experiment_id, viewer=_user(request))
+        return Response(ExperimentVotesOut(asdict(votes_of(experiment))).data)
 
 
 class ExperimentExportView(APIView):

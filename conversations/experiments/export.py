@@ -29,8 +29,10 @@ class Format:
 # Each group of rows is in memory until it is written.
 ROWS_A_GROUP = 2_000
 # The types of the columns; all others are text.
-INTEGERS = frozenset({"turn_id", "latency_ms", "input_tokens", "output_tokens", "iteration", "first_token_ms", "seed"})
-NUMBERS = frozenset({"temperature", "cost"})
+INTEGERS = frozenset(
+    {"turn_id", "latency_ms", "input_tokens", "output_tokens", "iteration", "max_tokens", "first_token_ms", "seed"}
+)
+NUMBERS = frozenset({"temperature", "top_p", "cost"})
 TRUTHS = frozenset({"is_refusal"})
 MODEL_FIELDS = ("slug", "name", "upstream_id", "system_prompt", "temperature", "top_p", "max_tokens")
 

@@ -14,7 +14,7 @@ from common.charts.heatmap import Heatmap
 from common.charts.intervals import IntervalRow, Intervals
 from common.charts.lines import Lines, Point, Series
 from conversations.experiments.analysing import Comparison, Fact, Summary, summarise
-from conversations.experiments.sample import Said
+from conversations.experiments.sample import Said, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ MEASURES = {
 }
 GROUPS = {
     "model": _("Model"), "scenario": _("Scenario"), "turn": _("Turn"), "pair": _("Pair"),
-    "temperature": _("Temperature"),
+    "sampling": _("Sampling"), "temperature": _("Temperature"), "top_p": _("top_p"), "max_tokens": _("Max tokens"),
 }  # fmt: skip
 # More lines than this hide each other.
 LINES = 8
@@ -109,8 +109,8 @@ def turns(looked: Looked) -> Figure:
         name = str(looked.what.label) if looked.by == "turn" else one.group(looked.by)
         groups.setdefault(name, []).append(Fact(str(one.number), one.conversation, one.value))
     series = tuple(
-        Series(name, _points(facts), key=None if looked.by == "turn" else name)
-        for name, facts in sorted(groups.items())[:LINES]
+        Series(name, _points(groups[name]), key=None if looked.by == "turn" else name)
+        for name in in_order(groups)[:LINES]
     )
     return Lines(
         title=_g("%(measure)s turn by turn") % {"measure": looked.what.label},

@@ -6,6 +6,7 @@ or a torn last one, which the next one cuts off; it adds what the database has a
 
 import os
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,11 +16,14 @@ import msgspec
 from django.conf import settings
 
 FILE = "turns.jsonl"
-Key = tuple[str, int | None, str | None]
+ROWS_AT_ONCE = 1_000  # in memory, of a log that is written anew
+# What tells one attempt at a turn from all others: a digest, since a log may have millions of lines. Of use within one
+# process only.
+Key = int
 
 
 class _Line(msgspec.Struct):
-    """What tells one attempt at a turn from all others."""
+    """What a key is made of."""
 
     conversation: str
     turn_id: int | None
@@ -36,7 +40,7 @@ def folder_of(experiment_id: UUID) -> Path:
 
 
 def key_of(row: dict[str, Any]) -> Key:
-    return row["conversation"], row["turn_id"], row["started_at"]
+    return hash((row["conversation"], row["turn_id"], row["started_at"]))
 
 
 class Journal:
@@ -58,9 +62,10 @@ class Journal:
 
     def append(self, rows: Iterable[dict[str, Any]]) -> None:
         """Add a line for each row. Raises OSError, for example where the disk is full."""
-        lines = b"".join(_encoder.encode(row) + b"\n" for row in rows)
-        while lines:
-            lines = lines[os.write(self._file, lines) :]
+        written = (_encoder.encode(row) + b"\n" for row in rows)
+        while lines := b"".join(islice(written, ROWS_AT_ONCE)):
+            while lines:
+                lines = lines[os.write(self._file, lines) :]
 
     def known(self) -> set[Key]:
         """Which turns are in it already; reads the whole file."""
@@ -68,7 +73,7 @@ class Journal:
         with self.path.open("rb") as lines:
             for line in lines:
                 read = _decoder.decode(line)
-                found.add((read.conversation, read.turn_id, read.started_at))
+                found.add(hash((read.conversation, read.turn_id, read.started_at)))
         return found
 
     def _mend(self) -> None:

@@ -1,10 +1,11 @@
 """From what a reader asks for to what the analyse pages show."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 
-from conversations.experiments.analysing import Comparison, Fact, compare_all, compare_pairs, summarise
+from conversations.experiments.analysing import Comparison, Fact, Summary, compare_all, compare_pairs, summarise
 from conversations.experiments.figures import Beside, Looked
 from conversations.experiments.sample import Said, Sample, sample_read
 from conversations.models import Experiment
@@ -27,6 +28,14 @@ def look(
     """What the experiment shows of a measure, and the turns that it is read from."""
     sample = sample_read(experiment, measure=measure, model=model, scenario=scenario)
     return Looked(measure, by, sample.said, summarise(sample.facts(by))), sample
+
+
+def summary_row(one: Summary) -> dict[str, Any]:
+    """A group's figures under the names that files and programs have for them."""
+    return {
+        "turns": one.turns, "conversations": one.conversations, "mean": one.mean, "lower": one.lower,
+        "upper": one.upper, "p5": one.low, "p25": one.first, "median": one.median, "p75": one.third, "p95": one.high,
+    }  # fmt: skip
 
 
 def comparisons_of(looked: Looked, sample: Sample) -> list[Comparison]:

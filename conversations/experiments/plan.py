@@ -1,23 +1,30 @@
 """What an experiment is: a grid of pairs, scenarios, variations and iterations, and how many turns that means. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
+from math import prod
 from typing import Any, Literal
 
 import msgspec
 
 from common.text import is_blank, text_problem
 from conversations.errors import ExperimentInvalid
+from conversations.sampling import SAMPLED, WRONG, sampling_of, wrong_in
+from providers.adapters.base import Sampling
 
 Pairs = Literal["ordered", "unordered", "listed"]
 KEY = re.compile(r"\w+")
-TOKENS_WRONG = "Max tokens are from 1 to 32,000."
 
 
 class Grid(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The configuration, as a file or a request gives it. Models and scenarios are slugs."""
+    """The configuration, as a file or a request gives it. Models and scenarios are slugs.
+
+    Both agents of a conversation are sampled alike, and each pair plays at every combination of the values of SAMPLED;
+    None leaves one to the model.
+    """
 
     name: str
     scenarios: tuple[str, ...]
@@ -28,8 +35,9 @@ class Grid(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     self_pairs: bool = True
     iterations: int = 1
     turns: int = 10
-    temperatures: tuple[float, ...] = (0.7,)
-    max_tokens: int | None = None
+    temperature: tuple[float | None, ...] = (0.7,)
+    top_p: tuple[float | None, ...] = (None,)
+    max_tokens: tuple[int | None, ...] = (None,)
     seed: int | None = None
     """Of the first conversation; each further one has the next number."""
     stop_phrase: str = ""
@@ -47,19 +55,28 @@ class Cell:
     model_a: str
     model_b: str
     scenario: str
-    temperature: float
+    sampling: Sampling
     iteration: int
     seed: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What one model takes: tokens and seconds a turn, US dollars a million tokens (None where it has no price)."""
+    """What one model takes: tokens and seconds a turn, US dollars a million tokens (None where it has no price).
+    `most` tokens are a turn's limit where the sampling has none."""
 
     tokens: float
     seconds: float
     input_price: float | None = None
     output_price: float | None = None
+    most: int | None = None
+
+    def at(self, limit: int | None) -> "Rates":
+        """The same with turns that are cut off at `limit`, which take less time in proportion."""
+        most = limit or self.most
+        if most is None or self.tokens <= most:
+            return self
+        return replace(self, tokens=most, seconds=self.seconds * most / self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +92,11 @@ class Estimate:
 
 
 def grid_read(given: Mapping[str, Any]) -> Grid:
-    """The grid from plain data. Raises ExperimentInvalid, with the key that is wrong."""
+    """The grid from plain data, in which one value may stand for a list of one. Raises ExperimentInvalid, with the key
+    that is wrong."""
+    alone = {name: [given[name]] for name in SAMPLED if name in given and not isinstance(given[name], list | tuple)}
     try:
-        grid = msgspec.convert(given, Grid)
+        grid = msgspec.convert({**given, **alone}, Grid)
     except msgspec.ValidationError as error:
         what, _, path = str(error).partition(" - at `$.")
         key = path.rstrip("`")
@@ -97,15 +116,16 @@ def _problems(grid: Grid) -> Iterator[tuple[str, str]]:
         ("scenarios", not grid.scenarios, "Name at least one scenario."),
         ("iterations", grid.iterations < 1, "Iterations are at least 1."),
         ("turns", grid.turns < 1, "Turns are at least 1."),
-        ("temperatures", not grid.temperatures, "Temperatures are from 0 to 5."),
-        ("temperatures", not all(0 <= one <= 5 for one in grid.temperatures), "Temperatures are from 0 to 5."),
         ("listed", grid.pairs == "listed" and not grid.listed, "Name the pairs under “listed”."),
         ("models", grid.pairs != "listed" and not grid.models, "Name at least one model."),
-        ("max_tokens", grid.max_tokens is not None and not 1 <= grid.max_tokens <= 32_000, TOKENS_WRONG),
         ("seed", grid.seed is not None and not 0 <= grid.seed < 2**32, "A seed is from 0 to 4,294,967,295."),
     ):
         if is_wrong:
             yield key, words
+    for name in SAMPLED:
+        values = getattr(grid, name)
+        if not values or any(name in wrong_in(sampling_of({name: value})) for value in values):
+            yield name, WRONG[name]
     if not size_of(grid):
         yield "models", "There is no pair: allow pairs of a model with itself, or name another model."
 
@@ -123,23 +143,30 @@ def pairs_of(grid: Grid) -> Sequence[tuple[str, str]]:
     return sorted([*found, *((one, one) for one in models)]) if grid.self_pairs else found
 
 
+def samplings_of(grid: Grid) -> list[Sampling]:
+    """Every combination of the values, each once."""
+    values = (dict.fromkeys(getattr(grid, name)) for name in SAMPLED)
+    return [Sampling(**dict(zip(SAMPLED, one, strict=True))) for one in product(*values)]
+
+
 def size_of(grid: Grid) -> int:
     """How many conversations it means, without making them."""
     count = len(set(grid.models))
     mixed = count * (count - 1) // (1 if grid.pairs == "ordered" else 2)
     pairs = len(set(grid.listed)) if grid.pairs == "listed" else mixed + count * grid.self_pairs
-    return pairs * len(set(grid.scenarios)) * len(set(grid.temperatures)) * grid.iterations
+    samplings = prod(len(set(getattr(grid, name))) for name in SAMPLED)
+    return pairs * len(set(grid.scenarios)) * samplings * grid.iterations
 
 
 def cells(grid: Grid) -> Iterator[Cell]:
     """Every conversation of the plan, iterations last, so that one that is broken off has seen every cell."""
-    rest = product(pairs_of(grid), dict.fromkeys(grid.scenarios), dict.fromkeys(grid.temperatures))
+    rest = product(pairs_of(grid), dict.fromkeys(grid.scenarios), samplings_of(grid))
     columns = list(rest)
     for iteration in range(1, grid.iterations + 1):
-        for at, ((one, other), scenario, temperature) in enumerate(columns):
+        for at, ((one, other), scenario, sampling) in enumerate(columns):
             number = (iteration - 1) * len(columns) + at
             seed = None if grid.seed is None else (grid.seed + number) % 2**32
-            yield Cell(number, one, other, scenario, temperature, iteration, seed)
+            yield Cell(number, one, other, scenario, sampling, iteration, seed)
 
 
 def estimate(grid: Grid, rates: Mapping[str, Rates], *, system_tokens: float, at_once: int) -> Estimate:
@@ -148,11 +175,12 @@ def estimate(grid: Grid, rates: Mapping[str, Rates], *, system_tokens: float, at
     input_tokens = output_tokens = seconds = cost = 0.0
     is_priced = False
     longest = 0.0
-    runs = len(set(grid.scenarios)) * len(set(grid.temperatures)) * grid.iterations
-    for pair in pairs_of(grid):
-        said = chain = 0.0
+    each = len(set(grid.scenarios)) * grid.iterations
+    limits = Counter(one.max_tokens for one in samplings_of(grid))
+    for pair, (limit, number) in product(pairs_of(grid), limits.items()):
+        said, chain, runs = 0.0, 0.0, each * number
         for turn in range(grid.turns):
-            rate = rates[pair[turn % 2]]
+            rate = rates[pair[turn % 2]].at(limit)
             asked, said = system_tokens + said, said + rate.tokens
             input_tokens += asked * runs
             output_tokens += rate.tokens * runs

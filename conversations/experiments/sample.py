@@ -2,6 +2,7 @@
 are few, else so many drawn at random that the page stays quick."""
 
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -16,11 +17,13 @@ from conversations.experiments.analysing import Fact
 from conversations.experiments.plan import Cell, Grid, cells, size_of
 from conversations.measures import cosine, diversity, words
 from conversations.models import Conversation, Experiment, Side, Turn
+from conversations.sampling import SAMPLED, sampling_words, value_words
 
 # What a request may read: a fraction of a second's worth. Counting words takes several times as long as reading rows.
 TURNS_READ = 10_000
 TEXTS_READ = 4_000
 CONVERSATIONS_READ = 2_000
+NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 # What the database knows of a turn.
 COLUMNS: Mapping[str, Any] = {
     "latency_ms": F("latency_ms"), "output_tokens": F("output_tokens"), "length": Length("text"),
@@ -55,8 +58,10 @@ class Said:
                 return self.cell.scenario
             case "pair":
                 return f"{self.cell.model_a} · {self.cell.model_b}"
-            case "temperature":
-                return f"{self.cell.temperature:g}"
+            case "sampling":
+                return sampling_words(self.cell.sampling)
+            case _ if by in SAMPLED:
+                return value_words(getattr(self.cell.sampling, by))
             case "turn":
                 return str(self.number)
         raise ValueError(by)
@@ -77,9 +82,18 @@ class Sample:
     def facts(self, by: str) -> list[Fact]:
         """By group, in the order in which people read them."""
         facts = [Fact(one.group(by), one.conversation, one.value) for one in self.said]
-        if by in ("turn", "temperature"):
-            return sorted(facts, key=lambda fact: float(fact.group))
-        return sorted(facts, key=lambda fact: fact.group)
+        places = {name: at for at, name in enumerate(in_order({fact.group for fact in facts}))}
+        return sorted(facts, key=lambda fact: places[fact.group])
+
+
+def in_order(groups: Iterable[str]) -> list[str]:
+    """The names by the alphabet, numbers within them by their size."""
+
+    def parts(name: str) -> list[tuple[bool, float, str]]:
+        found = (part for part in NUMBER.split(name) if part)
+        return [(False, float(part), "") if NUMBER.fullmatch(part) else (True, 0.0, part) for part in found]
+
+    return sorted(groups, key=parts)
 
 
 def sample_read(experiment: Experiment, *, measure: str, model: str = "", scenario: str = "") -> Sample:

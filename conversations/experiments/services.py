@@ -55,7 +55,7 @@ def experiment_estimate(*, owner: User, grid: Grid) -> Estimate:
     models = _models(grid)
     keys = tuple(sorted(model.pk for model in models.values()))
     spoken = kept_while_dear(f"turns-of-models:{hash(keys)}", lambda: _spoken(keys))
-    rates = {slug: _rates(model, spoken.get(model.pk, {}), grid) for slug, model in models.items()}
+    rates = {slug: _rates(model, spoken.get(model.pk, {})) for slug, model in models.items()}
     scenarios = _scenarios(grid, owner)
     told = [len(one.system_a) + len(one.system_b) + len(one.opening) for one in scenarios]
     return estimate(grid, rates, system_tokens=sum(told) / len(told) / 2 / CHARACTERS_A_TOKEN, at_once=_places(models))
@@ -97,6 +97,15 @@ def experiment_cancel(*, experiment_id: UUID, owner: User) -> None:
     job_cancel(owner=owner, job_id=experiment.job_id)
 
 
+def experiment_share(*, experiment_id: UUID, owner: User, sharing: str) -> None:
+    """Let others compare its conversations, or nobody but its owner. Votes that were given stay. Raises NotFound,
+    ExperimentInvalid."""
+    if sharing not in Experiment.Sharing.values:
+        raise ExperimentInvalid(f"Unknown sharing. Known are: {', '.join(Experiment.Sharing.values)}.")
+    if not Experiment.objects.filter(pk=experiment_id, owner=owner).update(sharing=sharing):
+        raise NotFound
+
+
 def conversations_make(*, experiment: Experiment) -> int:
     """Store the conversations of the plan that are not there yet, also those of models that were retired meanwhile,
     which stand still by themselves; return how many there are. Raises NotFound where a scenario is gone."""
@@ -128,7 +137,7 @@ def _make(experiment: Experiment, grid: Grid, group: Sequence[Cell], scenarios: 
         wanted=[
             NewConversation(
                 agents={
-                    side: AgentSpec(model=slug, temperature=cell.temperature, max_tokens=grid.max_tokens)
+                    side: AgentSpec(model=slug, sampling=cell.sampling)
                     for side, slug in ((Side.A, cell.model_a), (Side.B, cell.model_b))
                 },
                 scenario=scenarios[cell.scenario],
@@ -194,13 +203,13 @@ def _spoken(models: Iterable[int]) -> dict[int, dict[str, Any]]:
     return {row["model"]: dict(row) for row in means}
 
 
-def _rates(model: LanguageModel, spoken: Mapping[str, Any], grid: Grid) -> Rates:
-    most = grid.max_tokens or model.max_tokens or TURN_MAX_TOKENS
+def _rates(model: LanguageModel, spoken: Mapping[str, Any]) -> Rates:
     return Rates(
-        tokens=min(float(spoken.get("tokens") or TOKENS_A_TURN), most),
+        tokens=float(spoken.get("tokens") or TOKENS_A_TURN),
         seconds=float(spoken["latency"]) / 1000 if spoken.get("latency") else SECONDS_A_TURN,
         input_price=None if model.input_price is None else float(model.input_price),
         output_price=None if model.output_price is None else float(model.output_price),
+        most=model.max_tokens or TURN_MAX_TOKENS,
     )
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from conversations.experiments.plan import Grid, cells, size_of
 from conversations.experiments.selectors import kept_while_dear
 from conversations.models import Conversation, Experiment, Turn
+from conversations.sampling import sampling_words
 
 # What ends is stored a little later than it says.
 STORED_WITHIN = timedelta(seconds=5)
@@ -31,7 +32,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A pair in a scenario at one temperature, with its iterations that have been made."""
+    """A pair in a scenario, sampled in one way, with its iterations that have been made."""
 
     number: int
     spots: tuple[Spot, ...]
@@ -39,11 +40,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One pair at one temperature; a place for each scenario, in the order of the table's head."""
+    """One pair, sampled in one way; a place for each scenario, in the order of the table's head."""
 
     model_a: str
     model_b: str
-    temperature: float
+    sampling: str
     places: tuple[Place, ...]
 
 
@@ -57,15 +58,15 @@ class Table:
 
 
 def experiment_table(experiment: Experiment) -> Table:
-    """The scenarios, and a row for each pair and temperature."""
+    """The scenarios, and a row for each pair and sampling."""
     at, grid = timezone.now(), msgspec.convert(experiment.grid, Grid)
     spots: dict[int, list[Spot]] = {}
     for spot in _spots(experiment.conversations.kept(), grid):
         spots.setdefault(spot.place, []).append(spot)
     scenarios = tuple(dict.fromkeys(grid.scenarios))
-    table: dict[tuple[str, str, float], dict[str, Place]] = {}
+    table: dict[tuple[str, str, str], dict[str, Place]] = {}
     for cell in islice(cells(grid), _places(grid)):
-        row = table.setdefault((cell.model_a, cell.model_b, cell.temperature), {})
+        row = table.setdefault((cell.model_a, cell.model_b, sampling_words(cell.sampling)), {})
         row[cell.scenario] = Place(cell.number, tuple(spots.get(cell.number, ())))
     rows = (TableRow(*key, tuple(row[one] for one in scenarios)) for key, row in table.items())
     return Table(at, scenarios, tuple(rows))

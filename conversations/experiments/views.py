@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from common.errors import NotFound, TourneyError
+from conversations.comparing.results import votes_of
 from conversations.errors import ExperimentInvalid
 from conversations.experiments import selectors, services
 from conversations.experiments.export import FORMATS
@@ -101,7 +102,8 @@ def _form(request: HttpRequest, given: dict[str, Any] | None, problem: str = "")
 def detail(request: HttpRequest, experiment_id: UUID) -> HttpResponse:
     experiment = experiment_or_404(request, experiment_id)
     table = experiment_table_shown(experiment)
-    context = _moving(experiment) | {"table": table, "since": table.at, "formats": list(FORMATS)}
+    votes = votes_of(experiment)
+    context = _moving(experiment) | {"table": table, "since": table.at, "formats": list(FORMATS), "votes": votes}
     return render(request, "conversations/experiment.html", context)
 
 
@@ -152,6 +154,21 @@ def in_words(seconds: int | None) -> str:
         return f"{seconds} s"
     hours, minutes = divmod(round(seconds / 60), 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+@login_required
+@require_POST
+def share(request: HttpRequest, experiment_id: UUID) -> HttpResponse:
+    """Let others compare its conversations, or no longer."""
+    owner, sharing = cast(User, request.user), request.POST.get("sharing", "")
+    try:
+        services.experiment_share(experiment_id=experiment_id, owner=owner, sharing=sharing)
+        messages.success(request, Experiment.Sharing(sharing).label)
+    except NotFound as error:
+        raise Http404 from error
+    except TourneyError as error:
+        messages.error(request, str(error))
+    return redirect("conversations:experiment", experiment_id)
 
 
 @login_required

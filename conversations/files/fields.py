@@ -56,6 +56,15 @@ def whole(value: Any, at: At, *, below: int = 2**31) -> int | None:
     return value
 
 
+def number_of(value: Any, at: At, *, most: float) -> float | None:
+    """A number from 0 to `most`."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise at.wrong(f"this must be a number from 0 to {most:g}.")
+    return float(value)
+
+
 def dollars(value: Any, at: At) -> Decimal:
     """US dollars."""
     try:

@@ -12,7 +12,7 @@ from accounts.models import User
 from common.refusals import is_refusal
 from conversations.analysis_texts import result_read
 from conversations.errors import FileInvalid
-from conversations.files.fields import At, dollars, mapping, text_of, time_of, whole
+from conversations.files.fields import At, dollars, mapping, number_of, text_of, time_of, whole
 from conversations.files.shape import AGENTS, KEPT, MODERATOR
 from conversations.models import Agent, Analysis, Conversation, Scenario, Side, Turn
 from providers.adapters.base import ErrorKind, FinishReason
@@ -197,10 +197,6 @@ def _agent(
     conversation: Conversation, side: Side, given: Mapping[str, Any], name: str, at: At, slugs: Mapping[str, int]
 ) -> None:
     slug = text_of(given.get("model") or name or "unknown", at.inner("model"), SHORT_MAX_CHARACTERS)
-    temperature = given.get("temperature")
-    is_number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
-    if temperature is not None and not (is_number and 0 <= temperature <= TEMPERATURE_MAX):
-        raise at.inner("temperature").wrong(f"a temperature is a number from 0 to {TEMPERATURE_MAX}.")
     Agent.objects.create(
         conversation=conversation,
         side=side,
@@ -209,7 +205,8 @@ def _agent(
         name=text_of(given.get("name") or (name if name != slug else ""), at.inner("name"), 60),
         persona=text_of(given.get("persona"), at.inner("persona")),
         system_prompt=text_of(given.get("system"), at.inner("system")),
-        temperature=temperature,
+        temperature=number_of(given.get("temperature"), at.inner("temperature"), most=TEMPERATURE_MAX),
+        top_p=number_of(given.get("top_p"), at.inner("top_p"), most=1),
         max_tokens=whole(given.get("max_tokens"), at.inner("max_tokens")),
     )
 

@@ -7,13 +7,14 @@ from typing import Any
 from common.csv import csv_lines
 from conversations.files.shape import answered
 from conversations.models import Conversation, Side, Turn
+from conversations.sampling import SAMPLED
 
 SEED_COLUMNS = (
     "experiment_id", "turn_id", "scenario", "speaker_model", "responder_model", "content", "latency_ms",
     "input_tokens", "output_tokens", "finish_reason", "is_refusal",
 )  # fmt: skip
 OWN_COLUMNS = (
-    "conversation", "experiment", "iteration", "temperature", "speaker", "reasoning", "first_token_ms", "cost", "seed",
+    "conversation", "experiment", "iteration", *SAMPLED, "speaker", "reasoning", "first_token_ms", "cost", "seed",
     "status", "error_kind", "upstream_model", "code_version", "started_at",
 )  # fmt: skip
 COLUMNS = (*SEED_COLUMNS, *OWN_COLUMNS)
@@ -44,7 +45,7 @@ def log_row(conversation: Conversation, models: Mapping[str, str], turn: Turn) -
         "conversation": str(conversation.id),
         "experiment": str(conversation.experiment_id) if conversation.experiment_id else None,
         "iteration": conversation.iteration,
-        "temperature": turn.sampling.get("temperature"),
+        **{name: turn.sampling.get(name) for name in SAMPLED},
         "speaker": turn.speaker,
         "reasoning": turn.reasoning,
         "first_token_ms": turn.first_token_ms,

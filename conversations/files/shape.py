@@ -4,6 +4,7 @@ from typing import Any
 
 from conversations import selectors
 from conversations.models import Agent, Analysis, Conversation, Side, Turn
+from conversations.sampling import SAMPLED
 from conversations.turns import State
 
 MODERATOR = "moderator"
@@ -45,11 +46,10 @@ def conversation_out(conversation: Conversation) -> dict[str, Any]:
 def agent_out(agent: Agent) -> dict[str, Any]:
     return {
         "model": agent.model_slug,
-        "temperature": agent.temperature,
+        **{name: getattr(agent, name) for name in SAMPLED},
         "name": agent.name,
         "persona": agent.persona,
         "system": agent.system_prompt,
-        "max_tokens": agent.max_tokens,
     }
 
 

@@ -2,6 +2,7 @@
 
 from conversations.analysis_texts import result_markdown
 from conversations.models import Conversation, Turn
+from conversations.sampling import sampling_words
 from conversations.state import title_of
 
 
@@ -9,7 +10,7 @@ def markdown(conversation: Conversation) -> str:
     """The transcript, from `selectors.conversation_whole`. What was said stands as it was written."""
     agents = {agent.side: agent for agent in conversation.agents.all()}
     about = [
-        f"- Agent {side.upper()}: {agent.shown_name} ({agent.model_slug}, temperature {_or_default(agent.temperature)})"
+        f"- Agent {side.upper()}: {agent.shown_name} ({agent.model_slug}, sampling: {sampling_words(agent.sampling)})"
         for side, agent in agents.items()
     ]
     parts = [f"# {_line(title_of(conversation))}", "\n".join(about)]
@@ -31,10 +32,6 @@ def markdown(conversation: Conversation) -> str:
             written = result_markdown(analysis.result) if analysis.result else analysis.text
             parts += [f"## Analysis by {analysis.model_slug}", written]
     return "\n\n".join(parts) + "\n"
-
-
-def _or_default(temperature: float | None) -> str:
-    return "default" if temperature is None else f"{temperature:g}"
 
 
 def _line(text: str) -> str:

@@ -277,6 +277,21 @@ class Migration(migrations.Migration):
                     "held_until",
                     models.DateTimeField(blank=True, help_text="That process must say so again before.", null=True),
                 ),
+                (
+                    "sharing",
+                    models.CharField(
+                        choices=[
+                            ("nobody", "Only you compare its conversations"),
+                            (
+                                "dialogues",
+                                "Everybody here compares them, without your scenarios' names and openings",
+                            ),
+                            ("prompts", "Everybody here compares them, with how they began"),
+                        ],
+                        default="nobody",
+                        max_length=10,
+                    ),
+                ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "job",
@@ -503,6 +518,7 @@ class Migration(migrations.Migration):
                 ("persona", models.TextField(blank=True)),
                 ("system_prompt", models.TextField(blank=True)),
                 ("temperature", models.FloatField(blank=True, null=True)),
+                ("top_p", models.FloatField(blank=True, null=True)),
                 ("max_tokens", models.PositiveIntegerField(blank=True, null=True)),
                 (
                     "model",

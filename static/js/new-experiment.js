@@ -15,6 +15,13 @@ const older = form.querySelector("[data-versions]");
 
 const number = (given, name) => (given.get(name) === "" ? null : Number(given.get(name)));
 
+/** What stands between commas; “default” and an empty field leave it to the model. The server says what is no number. */
+function values(given, name) {
+  const parts = given.get(name).split(",").map((part) => part.trim()).filter(Boolean);
+  const read = (part) => (part === "default" ? null : Number.isNaN(Number(part)) ? part : Number(part));
+  return parts.length ? parts.map(read) : [null];
+}
+
 /** The older versions that are to be played, of the scenarios that still are. */
 function versions(scenarios) {
   const kept = older?.checked ? JSON.parse(older.dataset.versions) : {};
@@ -33,8 +40,9 @@ function grid() {
     scenarios: given.getAll("scenarios"),
     iterations: number(given, "iterations"),
     turns: number(given, "turns"),
-    temperatures: given.get("temperatures").split(",").filter((part) => part.trim()).map(Number),
-    max_tokens: number(given, "max_tokens"),
+    temperature: values(given, "temperature"),
+    top_p: values(given, "top_p"),
+    max_tokens: values(given, "max_tokens"),
     seed: number(given, "seed"),
     stop_phrase: given.get("stop_phrase"),
     scenario_versions: versions(given.getAll("scenarios")),

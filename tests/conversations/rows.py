@@ -9,7 +9,13 @@ from django.utils import timezone
 from accounts.models import User
 from conversations import services
 from conversations.models import Conversation, Side, Turn
+from providers.adapters.base import Sampling
 from tests import factories
+
+
+def agents(sampling: Sampling) -> dict[Side, services.AgentSpec]:
+    """Two, of a model each."""
+    return {side: services.AgentSpec(model=factories.language_model().slug, sampling=sampling) for side in Side}
 
 
 def conversation(
@@ -17,9 +23,8 @@ def conversation(
 ) -> Conversation:
     """A conversation in which the agents have said `lines` by turns, and that stands still."""
     owner = owner or factories.user()
-    agents = {side: services.AgentSpec(model=factories.language_model().slug, temperature=0.5) for side in Side}
     wanted = services.NewConversation(
-        agents=fields.pop("agents", agents),
+        agents=fields.pop("agents", None) or agents(Sampling(temperature=0.5)),
         seed_prompt=fields.pop("seed_prompt", "Talk."),
         rules=rules or services.Rules(),
     )

@@ -2,18 +2,22 @@
 
 import csv
 import io
+from collections.abc import Callable
+from dataclasses import asdict
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from django.test import Client
+from rest_framework.test import APIClient
 
 from accounts.models import User
 from conversations.experiments import sample, services
 from conversations.experiments.analysing import Fact, compare, compare_all, holm, summarise
 from conversations.experiments.figures import BESIDE, FIGURES, GROUPS, MEASURES
 from conversations.models import Experiment, Turn
+from conversations.sampling import SAMPLED
 from conversations.services import scenarios_seed
 from providers.models import LanguageModel
 from tests import factories
@@ -136,11 +140,57 @@ def test_the_page_shows_every_measure_by_every_group(
         with django_assert_max_num_queries(8):
             page = client.get(f"/conversations/experiments/{made.pk}/analyse/", asked)
         shown = page.content.decode()
-        assert ("Cliff" in shown) is (by not in ("turn", "temperature")), asked
+        assert ("Cliff" in shown) is (by not in ("turn", "sampling", *SAMPLED)), asked
         assert shown.count('<figure class="chart">') == (3 if measure == "refusals" else 5), asked
         table = client.get(f"/conversations/experiments/{made.pk}/summary.csv", asked)
         rows = list(csv.DictReader(io.StringIO(table.content.decode())))
         assert sum(int(row["turns"]) for row in rows) == (24 if measure == "similarity" else 48), asked
+
+
+@pytest.mark.django_db
+def test_programs_read_the_figures_of_the_page(
+    client: Client, made: Experiment, api_client: Callable[..., APIClient]
+) -> None:
+    client.force_login(made.owner)
+    caller = api_client(made.owner, ("read",))
+    for measure, by in product(MEASURES, GROUPS):
+        asked = {"measure": measure, "by": by, "scenario": "fractions"}
+        page = client.get(f"/conversations/experiments/{made.pk}/analyse/", asked).context
+        read = caller.get(f"/api/v1/experiments/{made.pk}/figures/", asked).json()
+        assert (read["measure"], read["by"]) == (measure, by)
+        assert read["sample"] == {"turns": len(page["sample"].said), "conversations": 12, "of": 12, "is_whole": True}
+        summaries = page["looked"].summaries
+        assert [(one["group"], one["mean"], one["lower"], one["p95"]) for one in read["groups"]] == [
+            (one.group, one.mean, one.lower, one.high) for one in summaries
+        ]
+        assert read["differences"] == [asdict(one) for _, one in page["comparisons"]]
+    beside = {"first": str(made.pk), "first_scenario": "fractions", "second": str(made.pk), "by": "model"}
+    page = client.get("/conversations/experiments/compare/", beside).context
+    read = caller.get("/api/v1/experiments/compare/", beside).json()
+    assert read["names"] == list(page["beside"].names)
+    assert read["differences"] == [asdict(one) | {"group": name} for name, one in page["beside"].comparisons]
+    assert [(one["group"], one["first"]["median"], one["second"]["median"]) for one in read["groups"]] == [
+        (name, one.median, other.median) for name, one, other in page["beside"].summaries
+    ]
+
+
+@pytest.mark.django_db
+def test_programs_are_refused_what_the_page_does_not_offer(
+    made: Experiment, api_client: Callable[..., APIClient]
+) -> None:
+    address, both = f"/api/v1/experiments/{made.pk}/figures/", "/api/v1/experiments/compare/"
+    same = {"first": str(made.pk), "second": str(made.pk)}
+    caller = api_client(made.owner, ("read",))
+    for name, value in (("measure", "x"), ("by", "x"), ("model", "x"), ("scenario", "x")):
+        answer = caller.get(address, {name: value})
+        assert answer.status_code == 400
+        assert name in answer.json()["error"]["fields"]
+    assert "Both are the same" in caller.get(both, same).content.decode()
+    assert caller.get(both, same | {"first_scenario": "gossip"}).status_code == 400
+    assert caller.get(both, {"first": "x"}).status_code == 400
+    stranger = api_client(factories.staff(), ("read",))
+    assert stranger.get(address).status_code == stranger.get(both, same).status_code == 404
+    assert api_client(made.owner, ("run",)).get(address).status_code == 403
 
 
 @pytest.mark.django_db

@@ -21,6 +21,7 @@ from conversations.models import Conversation, ConversationPair, Scenario, Side,
 from leaderboard.boards import comparisons_of
 from leaderboard.models import Board, Comparison
 from leaderboard.services import snapshots_rebuild
+from providers.adapters.base import Sampling
 from providers.models import LanguageModel
 from tests import factories
 from tests.arena_project.test_guards import ADDRESSES
@@ -66,7 +67,7 @@ def talk(
     """A conversation of the scenario between two models that has come to its end."""
     names = {Side.A: "Dana", Side.B: ""}
     agents = {
-        side: conversations.AgentSpec(model=model.slug, name=names[side], temperature=0.5)
+        side: conversations.AgentSpec(model=model.slug, name=names[side], sampling=Sampling(temperature=0.5))
         for side, model in zip(Side, (one, other), strict=True)
     }
     ended = {"scenario_id": scenario.pk, "state": "ended", "reason": "max_turns", "seed_prompt": "Greet them."}
@@ -287,7 +288,7 @@ def test_position_says_nothing(owner: User, scenario: Scenario, models: list[Lan
     for _ in range(60):
         found = selectors.pair_next(owner)
         assert found
-        shown_first.append(found[2].model_a == models[0].pk)
+        shown_first.append(found.differs.model_a == models[0].pk)
     assert 10 < sum(shown_first) < 50
 
 

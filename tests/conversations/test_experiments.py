@@ -40,7 +40,7 @@ self_pairs: false
 scenarios: [night-bus, fractions]
 iterations: {iterations}
 turns: {turns}
-temperatures: [0.2]
+temperature: [0.2]
 seed: 5
 """
 
@@ -50,16 +50,16 @@ seed: 5
     st.booleans(), st.integers(1, 3), st.lists(st.sampled_from([0.1, 0.5, 1.0]), min_size=1, max_size=3),
 )  # fmt: skip
 def test_the_size_is_known_without_making_the_plan(
-    models: list[str], pairs: Any, self_pairs: bool, iterations: int, temperatures: list[float]
+    models: list[str], pairs: Any, self_pairs: bool, iterations: int, temperature: list[float]
 ) -> None:
     grid = Grid(
         name="x", models=tuple(models), pairs=pairs, self_pairs=self_pairs, scenarios=("s", "t"), seed=0,
-        iterations=iterations, temperatures=tuple(temperatures),
+        iterations=iterations, temperature=tuple(temperature),
     )  # fmt: skip
     made = list(cells(grid))
     assert len(made) == size_of(grid)
     assert [cell.number for cell in made] == list(range(len(made)))
-    assert len({(c.model_a, c.model_b, c.scenario, c.temperature, c.iteration) for c in made}) == len(made)
+    assert len({(c.model_a, c.model_b, c.scenario, c.sampling, c.iteration) for c in made}) == len(made)
     if pairs == "unordered":
         assert all((other, one) not in pairs_of(grid) for one, other in pairs_of(grid) if one != other)
 
@@ -81,7 +81,7 @@ def test_a_price_by_hand() -> None:
         ({"name": "x", "scenarios": ["s"], "models": []}, "model"), ({"name": "x", "scenarios": "s"}, "array"),
         ({"name": "x", "scenarios": ["s"], "models": ["a"], "self_pairs": False}, "no pair"),
         ({"name": "x", "scenarios": ["s"], "models": ["a"], "turns": 0}, "Turns"),
-        ({"name": "x", "scenarios": ["s"], "models": ["a"], "temperatures": [9]}, "Temperatures"),
+        ({"name": "x", "scenarios": ["s"], "models": ["a"], "temperature": [9]}, "temperature"),
         ({"name": "x", "scenarios": ["s"], "pairs": "listed"}, "listed"),
         ({"name": "x", "scenarios": ["s"], "models": ["a"], "modles": []}, "modles"),
     ],

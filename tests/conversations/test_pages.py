@@ -53,5 +53,5 @@ def test_the_scenarios_and_what_was_compared_take_no_query_for_each(
     with django_assert_max_num_queries(6):
         page = client.get("/conversations/scenarios/").content.decode()
     assert all(one.name in page for one in Scenario.objects.filter(name__in=["A used bicycle", "Teaching fractions"]))
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(10):
         assert client.get("/conversations/compare/").content.decode().count('<th scope="row">') == 3

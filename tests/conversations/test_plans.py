@@ -29,7 +29,7 @@ models:
 scenarios: [fractions, night-bus]
 iterations: 2
 turns: 4
-temperatures: [0.2, 0.7]
+temperature: [0.2, 0.7]
 """
 
 
@@ -59,8 +59,8 @@ def _manifest(experiment: Experiment) -> str:
         ("\nnmae: x", r"^line 2: nmae is not known. Did you mean name\?"),
         ("- 3", "^line 1: a grid has keys"),
         (YAML.replace("iterations: 2", "iterations: two"), "^line 6: iterations: Expected `int`, got `str`"),
-        (YAML.replace("0.7]", "hot]"), r"^line 8: temperatures\[1\]: Expected `float`"),
-        (YAML.replace("0.7]", "9]"), "^line 8: Temperatures are from 0 to 5"),
+        (YAML.replace("0.7]", "hot]"), r"^line 8: temperature\[1\]: Expected `float . null`"),
+        (YAML.replace("0.7]", "9]"), "^line 8: A temperature is from 0 to 5"),
         (YAML.replace("turns: 4", "turns: 0"), "^line 7: Turns are at least 1"),
         (YAML.replace("turns: 4", "turns: 1000000"), "^line 7: Max turns must be from 1 to 200"),
         (YAML.replace("- other", "- nobody"), "^line 4: The catalogue has no model “nobody”"),
@@ -149,7 +149,7 @@ def test_a_file_fills_the_form_and_a_wrong_one_says_where(client: Client, owner:
     client.force_login(owner)
     page = _upload(client, YAML)
     assert page.status_code == 200
-    assert page.context["grid"]["temperatures"] == (0.2, 0.7)
+    assert page.context["grid"]["temperature"] == (0.2, 0.7)
     assert 'value="0.2, 0.7"' in page.content.decode()
     wrong = _upload(client, YAML.replace("turns: 4", "turns: 0"))
     assert wrong.status_code == 400
