@@ -10,7 +10,7 @@ from celery.signals import worker_ready
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "arena_project.settings")
 # Set by `manage.py run`, whose one worker is its own clock; workers that are started by themselves share one beat.
 IS_CLOCK = "TOURNEY_WORKER_IS_CLOCK"
-app = Celery("tourney")
+app = Celery("tourney", task_cls="arena_project.worker_pool:HandedOnTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
