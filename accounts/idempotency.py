@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from accounts.errors import KeyReused, StillUnderWay
 from accounts.models import IdempotentRequest, User
 from common.api import error_body
+from common.clock import lapsed
 from common.errors import TourneyError
 from common.heart import Heart
 
@@ -128,7 +129,7 @@ def _begin(user: User, key: str, fingerprint: str) -> IdempotentRequest:
     now = timezone.now()
     requests = IdempotentRequest.objects.filter(user=user)
     requests.filter(created_at__lt=now - ANSWERS_KEPT).delete()
-    requests.filter(key=key, status__isnull=True, created_at__lt=now - GIVEN_UP_AFTER).delete()
+    requests.filter(lapsed("created_at", now - GIVEN_UP_AFTER), key=key, status__isnull=True).delete()
     try:
         with transaction.atomic():
             return IdempotentRequest.objects.create(user=user, key=key, fingerprint=fingerprint)

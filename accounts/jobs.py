@@ -20,9 +20,11 @@ from django.utils import timezone
 from accounts.errors import JobNotFound, JobOver
 from accounts.models import Job, User
 from common.audit import Deed, note
+from common.clock import lapsed
 from common.errors import StorageFailed, TourneyError
 from common.heart import Heart
 from common.limits import hit
+from common.stopping import GivesWay, step
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +53,9 @@ class Progress:
     def __call__(self, done: int, total: int | None = None) -> None:
         """Note how many rows or steps are done, and of how many. Costs a query once a second at most.
 
-        Raises JobCancelled.
+        Raises JobCancelled, and GivesWay in a process that is being ended.
         """
+        step()
         now = time.monotonic()
         if now < self._next:
             return
@@ -112,7 +115,10 @@ def job_cancel(*, owner: User, job_id: UUID | str) -> Job:
 
 
 def job_run(*, job_id: UUID | str) -> None:
-    """Do the work of a queued job; nothing where it is no longer queued. Never raises: every end is stored."""
+    """Do the work of a queued job; nothing where it is no longer queued. Every end is stored.
+
+    Raises GivesWay in a process that is being ended; the job is in the queue again then.
+    """
     now = timezone.now()
     claimed = Job.objects.filter(pk=job_id, state=Job.State.QUEUED).update(
         state=Job.State.RUNNING, started_at=now, beat_at=now, attempts=F("attempts") + 1, done=0, error=""
@@ -126,6 +132,9 @@ def job_run(*, job_id: UUID | str) -> None:
             result = _works[job.kind](job, Progress(job))
         except JobCancelled:
             _end(job, Job.State.CANCELLED)
+        except GivesWay:
+            running.update(state=Job.State.QUEUED, attempts=F("attempts") - 1)  # it has done nothing wrong
+            raise
         except TourneyError as error:
             _end(job, Job.State.FAILED, error=str(error), result={"code": error.code, "fields": error.fields})
         except OSError:
@@ -144,10 +153,10 @@ def jobs_sweep() -> int:
     Returns how many were queued.
     """
     now = timezone.now()
-    dead = Job.objects.filter(state=Job.State.RUNNING, beat_at__lt=now - DEAD_AFTER)
+    dead = Job.objects.filter(lapsed("beat_at", now - DEAD_AFTER), state=Job.State.RUNNING)
     dead.filter(attempts__gte=ATTEMPTS).update(state=Job.State.FAILED, error=TAKES_WORKERS_DOWN, finished_at=now)
     dead.update(state=Job.State.QUEUED)
-    waiting = list(Job.objects.filter(state=Job.State.QUEUED, created_at__lt=now - DEAD_AFTER))
+    waiting = list(Job.objects.filter(lapsed("created_at", now - DEAD_AFTER), state=Job.State.QUEUED))
     for job in waiting:
         _enqueue(job)  # twice in the queue is once: the first worker claims it
     old = Q(finished_at__lt=now - KEPT_FOR)

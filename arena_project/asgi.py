@@ -1,9 +1,7 @@
 """The ASGI application: pages and API by Django, WebSockets by Channels."""
 
-import asyncio
 import os
 import sys
-import threading
 from typing import Any, cast
 
 from django.core.asgi import get_asgi_application
@@ -19,45 +17,18 @@ from django.urls import path  # noqa: E402
 
 from arena_project.backpressure import waits_for_reader  # noqa: E402
 from arena_project.probes import Probes  # noqa: E402
+from arena_project.web_stop import end_in_good_order  # noqa: E402
 from battles.consumers import BattleConsumer  # noqa: E402
 from common.origin import SameOrigin  # noqa: E402
 from common.proxies import TrustedProxies  # noqa: E402
 from common.tracing import tracing_begin  # noqa: E402
 from conversations.consumers import ConversationConsumer  # noqa: E402
-from providers.live import interrupt_all  # noqa: E402
 
 # Django's types know no ASGI applications in a path.
 websocket_routes: list[Any] = [
     path("ws/battles/<uuid:battle_id>/", cast(Any, BattleConsumer.as_asgi())),
     path("ws/conversations/<uuid:conversation_id>/", cast(Any, ConversationConsumer.as_asgi())),
 ]
-
-
-THREADS_END_WITHIN_SECONDS = 3.0
-
-
-def save_before_shutdown() -> None:
-    """Let daphne wait until what is being written is stored. It has no lifespan events, so its reactor is asked;
-    under another server there is no reactor, and an answer keeps what was saved on the way.
-
-    Once the event loop has ended, Python would wait for the threads of requests that were cut off, and they for the
-    loop: it ends all the same, after a moment for those that are still at the database.
-    """
-    reactor = sys.modules.get("twisted.internet.reactor")
-    if reactor is None:
-        return
-    from twisted.internet.defer import Deferred
-
-    def save() -> Any:
-        return Deferred.fromFuture(asyncio.ensure_future(interrupt_all()))
-
-    def end() -> None:
-        timer = threading.Timer(THREADS_END_WITHIN_SECONDS, os._exit, [0])
-        timer.daemon = True
-        timer.start()
-
-    cast(Any, reactor).addSystemEventTrigger("before", "shutdown", save)
-    cast(Any, reactor).addSystemEventTrigger("after", "shutdown", end)
 
 
 def bound_requests() -> None:
@@ -69,7 +40,7 @@ def bound_requests() -> None:
         cast(Any, protocol).WebRequest = BoundedRequest
 
 
-save_before_shutdown()
+end_in_good_order()
 bound_requests()
 
 tracing_begin(process="web")

@@ -7,10 +7,13 @@ from celery import Celery
 from celery.beat import EmbeddedService
 from celery.signals import worker_ready
 
+from arena_project.file_broker import file_broker_use
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "arena_project.settings")
 # Set by `manage.py run`, whose one worker is its own clock; workers that are started by themselves share one beat.
 IS_CLOCK = "TOURNEY_WORKER_IS_CLOCK"
-app = Celery("tourney")
+file_broker_use()
+app = Celery("tourney", task_cls="arena_project.worker_pool:HandedOnTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

@@ -19,7 +19,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.models import Job, User
+from arena_project.attention import attention_now, disk_now
 from arena_project.backlog import backlog
+from arena_project.model_figures import models_since
 from battles.models import Battle, Preference, Response
 from common.charts.bars import Bar, Bars
 from common.charts.figure import Axis, Figure
@@ -30,7 +32,7 @@ from providers.models import Endpoint, Engine, LanguageModel, Usage
 
 SPANS = (1, 7, 30)
 KEPT_SECONDS = 60
-MODELS_SHOWN = 12
+DEAR_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,13 @@ class EndpointState:
     now: str = ""
 
 
-def figures_since(since: datetime) -> Figures:
-    used = Usage.objects.filter(day__gte=since.astimezone(UTC).date()).aggregate(
+def figures_between(since: datetime, until: datetime | None = None) -> Figures:
+    """Of a span, which goes on to this day unless `until` ends it. Usage is kept by whole days."""
+    days, times = {"day__gte": since.astimezone(UTC).date()}, {"created_at__gte": since}
+    joined = {"date_joined__gte": since}
+    if until is not None:
+        days["day__lt"], times["created_at__lt"], joined["date_joined__lt"] = until.astimezone(UTC).date(), until, until
+    used = Usage.objects.filter(**days).aggregate(
         people=Count("user", distinct=True),
         requests=Sum("requests", default=0),
         failures=Sum("failures", default=0),
@@ -76,15 +83,13 @@ def figures_since(since: datetime) -> Figures:
         tokens_out=Sum("output_tokens", default=0),
         cost=Sum("cost", default=0),
     )
-    votes = Preference.objects.filter(created_at__gte=since).aggregate(
-        all=Count("pk"), left_out=Count("pk", filter=~Q(exclusion=""))
-    )
+    votes = Preference.objects.filter(**times).aggregate(all=Count("pk"), left_out=Count("pk", filter=~Q(exclusion="")))
     return Figures(
-        people_new=User.objects.filter(date_joined__gte=since).count(),
+        people_new=User.objects.filter(**joined).count(),
         people_active=used["people"],
-        battles=Battle.objects.filter(created_at__gte=since).count(),
-        conversations=Conversation.objects.filter(created_at__gte=since).count(),
-        runs=Run.objects.filter(created_at__gte=since).count(),
+        battles=Battle.objects.filter(**times).count(),
+        conversations=Conversation.objects.filter(**times).count(),
+        runs=Run.objects.filter(**times).count(),
         votes=votes["all"],
         votes_left_out=votes["left_out"],
         answers=used["requests"],
@@ -95,29 +100,29 @@ def figures_since(since: datetime) -> Figures:
     )
 
 
+def changes(now: Figures, before: Figures) -> dict[str, str]:
+    """By how much per cent each figure differs from the span before; nothing where that had none."""
+    found = {}
+    for name in ("people_active", "battles", "votes", "answers", "tokens_out", "cost"):
+        new, old = float(getattr(now, name)), float(getattr(before, name))
+        if old:
+            found[name] = f"{100 * (new - old) / old:+.0f} %".replace("-", "\N{MINUS SIGN}")
+    return found
+
+
 def charts_since(since: datetime, *, hourly: bool) -> dict[str, Figure]:
     """By the hour for one day, else by the day (UTC)."""
     battles = _by_time(Battle.objects.filter(created_at__gte=since), since, hourly=hourly)
     votes = _by_time(Preference.objects.filter(created_at__gte=since), since, hourly=hourly)
     rows = Usage.objects.filter(day__gte=since.astimezone(UTC).date()).values("model__name").order_by()
-    used = rows.annotate(all=Sum("requests"), failed=Sum("failures"), dollars=Sum("cost"))
-    most = sorted(used, key=lambda row: -row["all"])[:MODELS_SHOWN]
-    dear = [row for row in sorted(used, key=lambda row: -row["dollars"]) if row["dollars"]][:MODELS_SHOWN]
+    used = rows.annotate(dollars=Sum("cost"))
+    dear = [row for row in sorted(used, key=lambda row: -row["dollars"]) if row["dollars"]][:DEAR_SHOWN]
     return {
         "activity": Lines(
             title=_g("Battles and votes an hour") if hourly else _g("Battles and votes a day"),
             series=(Series(_g("Battles"), battles, key="battles"), Series(_g("Votes"), votes, key="votes")),
             y_axis=Axis(whole=True),
             from_zero=True,
-        ),
-        "answers": Bars(
-            title=_g("Answers by model"),
-            bars=tuple(
-                Bar(label=row["model__name"], values=(float(row["all"] - row["failed"]), float(row["failed"])))
-                for row in most
-            ),
-            parts=(_g("answered"), _g("failed")),
-            axis=Axis(_g("Answers"), whole=True),
         ),
         "errors": _bars(_g("Failures by kind"), _error_kinds(since), Axis(_g("Answers"), whole=True)),
         "costs": _bars(
@@ -198,7 +203,14 @@ def _engine_now(endpoint: Endpoint) -> str:
 
 def _seen(days: int) -> dict[str, Any]:
     since = timezone.now() - timedelta(days=days)
-    return {"figures": figures_since(since), "charts": charts_since(since, hourly=days == 1)}
+    figures, before = figures_between(since), figures_between(since - timedelta(days=days), since)
+    return {
+        "figures": figures,
+        "changes": changes(figures, before),
+        "models": models_since(since),
+        "charts": charts_since(since, hourly=days == 1),
+        "jobs_failed": Job.objects.filter(state=Job.State.FAILED, finished_at__gte=since).count(),
+    }
 
 
 @never_cache
@@ -208,6 +220,16 @@ def page(request: HttpRequest) -> HttpResponse:
     asked = request.GET.get("days", "")
     days = int(asked) if asked in map(str, SPANS) else 7
     context = cache.get_or_set(f"overview:{days}", lambda: _seen(days), KEPT_SECONDS) or {}
+    endpoints, disk, waiting = endpoint_states(), disk_now(), backlog()
+    figures: Figures = context["figures"]
+    attention = attention_now(
+        endpoints=endpoints,
+        answers=figures.answers,
+        failed_percent=figures.failed_percent,
+        jobs_failed=context["jobs_failed"],
+        backlog=waiting,
+        disk=disk,
+    )
     return render(
         request,
         "overview.html",
@@ -215,9 +237,11 @@ def page(request: HttpRequest) -> HttpResponse:
             **context,
             "days": days,
             "spans": SPANS,
-            "endpoints": endpoint_states(),
+            "endpoints": endpoints,
+            "attention": attention,
+            "disk": disk,
             "jobs": Job.objects.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).count(),
-            "backlog": backlog(),
+            "backlog": waiting,
         },
     )
 

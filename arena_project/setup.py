@@ -92,14 +92,25 @@ def leftovers_clear(began_at: datetime) -> None:
 
     What was asked after `began_at` is the new server's own.
     """
+    answers_clear(began_at)
+    states_refresh()
+
+
+def answers_clear(before: datetime) -> None:
+    """Mark as interrupted what was asked before that moment and is written no more."""
     # Late, because they load what the web server loads at the same time on another core.
     from battles.services import responses_sweep
     from conversations.services import analyses_sweep, conversations_sweep
+
+    responses_sweep(before=before)
+    conversations_sweep(before=before)
+    analyses_sweep(before=before)
+
+
+def states_refresh() -> None:
+    """Say which engines nobody looks after, and have the leaderboard made if it is out of date."""
     from leaderboard.services import snapshots_request
     from providers.engine_services import engines_unseen_note
 
-    responses_sweep(before=began_at)
-    conversations_sweep(before=began_at)
-    analyses_sweep(before=began_at)
     engines_unseen_note()
     snapshots_request()

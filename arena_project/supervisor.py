@@ -219,9 +219,10 @@ class Supervisor:
         self._signal_all(signal.SIGTERM)
         waits = [asyncio.create_task(process.wait()) for process in self.processes.values()]
         if waits:
-            _, late = await asyncio.wait(waits, timeout=self.grace)
-            if late:
-                self.say(f"{len(late)} did not stop within {self.grace:g} s and were killed.")
+            await asyncio.wait(waits, timeout=self.grace)
+            for name, process in self.processes.items():
+                if process.returncode is None:
+                    self.say(f"{name} did not stop within {self.grace:g} s and is killed.")
         self._signal_all(signal.SIGKILL)
         await asyncio.gather(*waits)
 

@@ -84,7 +84,7 @@ def _unavailable(request: HttpRequest, outage: Unavailable) -> HttpResponse:
     if is_api(request):
         response = error_response(outage.code, str(outage), status=outage.status)
     else:
-        response = HttpResponse(loader.render_to_string("503.html", {"message": outage}), status=outage.status)
+        response = HttpResponse(loader.render_to_string("503.html", {"outage": outage}), status=outage.status)
     response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     response.headers["Cache-Control"] = "no-store"
     return response

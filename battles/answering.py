@@ -18,6 +18,7 @@ from battles.images import images_check, images_send
 from battles.models import Battle, Response, Side, Turn
 from battles.prompts import prompt_clean
 from battles.requests import Request, request_for, with_kept_answer
+from common.clock import has_lapsed
 from common.errors import NotFound
 from common.limits import hit
 from common.refusals import is_refusal
@@ -160,7 +161,7 @@ def responses_sweep(*, responses: Iterable[Response] | None = None, before: date
     if responses is None:
         responses = Response.objects.filter(status__in=Response.LIVE)
     before = before or timezone.now() - ORPHAN_AFTER
-    ids = {r.id for r in responses if r.is_live and (r.started_at is None or r.started_at <= before)}
+    ids = {r.id for r in responses if r.is_live and (r.started_at is None or has_lapsed(r.started_at, before))}
     orphans = ids - live.alive(ids)
     if not orphans:
         return 0

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
+from common.clock import has_lapsed
 from common.errors import NotFound
 from common.limits import hit
 from common.text import text_problem
@@ -129,7 +130,7 @@ def analyses_sweep(*, analyses: Iterable[Analysis] | None = None, before: dateti
     if analyses is None:
         analyses = Analysis.objects.filter(status__in=Analysis.LIVE)
     before = before or timezone.now() - ORPHAN_AFTER
-    ids = {one.id for one in analyses if one.is_live and (one.started_at is None or one.started_at <= before)}
+    ids = {one.id for one in analyses if one.is_live and (one.started_at is None or has_lapsed(one.started_at, before))}
     orphans = ids - live.alive(ids)
     return Analysis.objects.filter(pk__in=orphans, status__in=Analysis.LIVE).update(
         status=Analysis.Status.INTERRUPTED, finished_at=timezone.now()

@@ -11,6 +11,7 @@ from django.db.models import Prefetch
 from django.utils import timezone
 
 from accounts.models import User
+from common.clock import lapsed
 from common.errors import NotFound, TourneyError
 from common.refusals import is_refusal
 from conversations.course import Course, Stand
@@ -88,7 +89,8 @@ def turn_retry(*, conversation_id: UUID, owner: User) -> None:
 
 def _not_a_workers(conversation: Conversation) -> None:
     """Raises StillSpeaking where the one who plays its experiment may come to it, too."""
-    if Experiment.objects.filter(conversations=conversation, held_until__gt=timezone.now()).exists():
+    held = Experiment.objects.filter(conversations=conversation, held_until__gt=timezone.now())
+    if held.exclude(lapsed("held_until", timezone.now())).exists():
         raise StillSpeaking("Its experiment is being played, which goes on with it. Let that stand still first.")
 
 
@@ -168,7 +170,7 @@ def conversations_sweep(*, conversations: Iterable[Conversation] | None = None, 
     running = Conversation.objects.select_for_update().filter(state=State.RUNNING, experiment=None)
     if conversations is not None:
         running = running.filter(pk__in=[conversation.pk for conversation in conversations])
-    running = running.filter(moved_at__lte=before or timezone.now() - ORPHAN_AFTER)
+    running = running.filter(lapsed("moved_at", before or timezone.now() - ORPHAN_AFTER))
     ids = list(running.values_list("pk", flat=True))
     turns = Turn.objects.filter(conversation__in=ids, is_current=True, status__in=Turn.LIVE)
     conversation_of = dict(turns.values_list("pk", "conversation"))

@@ -21,6 +21,7 @@ from accounts.models import Job, User
 from battles.exports.judged import judged_of
 from battles.exports.reading import votes
 from battles.exports.selection import Selection
+from common.stopping import is_stopping
 from evaluations.engine import IN_LINE, verdict_read, verdict_recorded
 from evaluations.errors import EvaluationInvalid
 from evaluations.estimating import JUDGE_PROMPT_TOKENS, JUDGMENT_TOKENS_EXPECTED
@@ -141,8 +142,9 @@ def battles_judge(
         watched()
         async_to_sync(work.go)(units, watched)
     finally:
-        battles_compare(judge=judge)
-        enqueue("evaluation_battle_report")
+        if not is_stopping():  # else the next worker does it at its end
+            battles_compare(judge=judge)
+            enqueue("evaluation_battle_report")
     return dict(work.states)
 
 

@@ -19,6 +19,7 @@ from accounts.errors import JobNotFound, JobOver
 from accounts.jobs import JobCancelled, Progress, job_cancel, job_create
 from accounts.models import Job, User
 from common.errors import TourneyError
+from common.stopping import GivesWay
 from common.text import counted
 from evaluations.comparing import run_compare
 from evaluations.engine import Counts, Engine
@@ -222,6 +223,9 @@ def run_do(*, run_id: UUID | str, tell: Callable[[Counts], None]) -> Counts:
         counts = async_to_sync(_go)(Engine(plan_of(run)), watched)
         run_compare(run=run)
         status, error = Run.Status.DONE, ""
+    except GivesWay:
+        status, error = Run.Status.QUEUED, ""
+        raise
     except (JobCancelled, KeyboardInterrupt):
         status, error = Run.Status.CANCELLED, ""
         raise
@@ -230,8 +234,11 @@ def run_do(*, run_id: UUID | str, tell: Callable[[Counts], None]) -> Counts:
         raise
     finally:
         _note_memory(run, watch)  # before the summary, which shows it
-        _summarise(run)
-        _end(run, status, error)
+        if status == Run.Status.QUEUED:  # the next worker says how it ends
+            Run.objects.filter(pk=run.pk).update(status=status)
+        else:
+            _summarise(run)
+            _end(run, status, error)
     return counts
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from django.conf import settings
 from django.db.models import Count, Max, Sum
 
+from common.stopping import is_stopping
 from leaderboard.boards import Segment
 from leaderboard.evidence import (
     NOTHING,
@@ -46,7 +47,8 @@ ATTEMPTS = 5
 
 
 def boards_rebuild() -> list[Snapshot]:
-    """Make a snapshot of each segment of each board where anything has changed since the last one."""
+    """Make a snapshot of each segment of each board where anything has changed since the last one, or of as many as a
+    process that is being ended has time for."""
     return [snapshot for board in Board.objects.all() for snapshot in board_rebuild(board)]
 
 
@@ -64,6 +66,8 @@ def board_rebuild(board: Board) -> list[Snapshot]:
         segments = dict.fromkeys(previous, NOTHING) | read_evidence(board)
         for segment, evidence in segments.items():
             before = previous.get(segment)
+            if is_stopping():
+                return made
             if is_covered(evidence, before):
                 continue
             snapshot, rows = snapshot_of(board, segment, evidence, before)

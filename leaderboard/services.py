@@ -12,6 +12,7 @@ from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
+from common.stopping import step
 from leaderboard.errors import ComparisonInvalid
 from leaderboard.exclusions import Exclusion
 from leaderboard.extras import extras_wait
@@ -169,7 +170,8 @@ def votes_forget(*, voter_id: int | None = None, source_kind: str = "", source_i
 def snapshots_rebuild() -> list[Snapshot]:
     """Make a snapshot of everything that has changed since its last one, and return them.
 
-    Where it was too early for a part that costs much, another rebuild is asked for when it may be made.
+    Where it was too early for a part that costs much, another rebuild is asked for when it may be made. Raises GivesWay
+    in a process that is being ended.
     """
     made = boards_rebuild()
     for snapshot in made:
@@ -178,6 +180,7 @@ def snapshots_rebuild() -> list[Snapshot]:
     waits = [wait for snapshot in made if (wait := extras_wait(snapshot)) is not None]
     if waits:
         snapshots_request(delay=min(waits))
+    step()
     return made
 
 

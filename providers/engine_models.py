@@ -1,6 +1,7 @@
 """The table of engines: model servers that we run ourselves, or watch on other machines."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -9,6 +10,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from common.clock import has_lapsed
 from providers.engines.states import State, Wanted
 from providers.engines.vllm import LOOPBACK, Spec, reserved_in
 
@@ -151,4 +153,5 @@ class Engine(models.Model):
     @property
     def is_watched(self) -> bool:
         """Whether `manage.py engines run` looks after it."""
-        return self.seen_at is not None and (timezone.now() - self.seen_at).total_seconds() < UNSEEN_SECONDS
+        unseen_since = timezone.now() - timedelta(seconds=UNSEEN_SECONDS)
+        return self.seen_at is not None and not has_lapsed(self.seen_at, unseen_since)

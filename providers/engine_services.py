@@ -5,10 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.text import slugify
 
+from common.clock import lapsed
 from providers.engine_models import NOBODY, UNSEEN_SECONDS, Engine
 from providers.engines.states import SLEEPY, Report, State, Wanted
 from providers.models import Endpoint, LanguageModel
@@ -119,7 +120,7 @@ def engine_note(*, slug: str, report: Report) -> None:
 def engines_unseen_note() -> int:
     """Say of those that nobody looks after any more that they are out of reach: their `engines run` was killed, and its
     guard has ended them. Returns how many; the next `engines run` says how they really are."""
-    unseen = Q(seen_at__lt=timezone.now() - timedelta(seconds=UNSEEN_SECONDS))
+    unseen = lapsed("seen_at", timezone.now() - timedelta(seconds=UNSEEN_SECONDS))
     gone = Engine.objects.filter(unseen).exclude(state__in=[State.STOPPED, State.UNREACHABLE])
     pks = list(gone.values_list("pk", flat=True))
     Engine.objects.filter(unseen, pk__in=pks).update(

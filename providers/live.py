@@ -1,7 +1,7 @@
 """Generations that are being written now, in this process or another.
 
 A generation belongs to the process that started it, not to a viewer: any number may look on and leave, and a closed
-tab loses nothing. All functions but `alive` are called on the event loop.
+tab loses nothing. All functions but `alive` and `is_shared` are called on the event loop.
 """
 
 import asyncio
@@ -30,7 +30,8 @@ from providers.live_types import (
 __all__ = [
     "Block", "Delta", "Ended", "GenerationRecord", "Instead", "LiveView", "Reasoning", "Save", "Update", "Viewer",
     "Waiting",
-    "alive", "announce", "attach", "detach", "interrupt_all", "is_in_line", "start", "stop", "wait", "written",
+    "alive", "announce", "attach", "detach", "interrupt_all", "is_in_line", "is_shared", "start", "stop", "wait",
+    "written",
 ]  # fmt: skip
 
 _here: dict[UUID, LiveGeneration] = {}
@@ -112,12 +113,18 @@ async def stop(id: UUID) -> bool:
     return await live_remote.stop(id)
 
 
+def is_shared() -> bool:
+    """Whether processes know of each other what they write."""
+    return live_remote.is_needed()
+
+
 async def interrupt_all() -> None:
-    """End all that is written in this process, with the text so far; for a server that is being shut down."""
-    generations = list(_here.values())
-    for generation in generations:
-        generation.stop("interrupted")
-    await asyncio.gather(*(generation.ended.wait() for generation in generations))
+    """End all that is written in this process, with the text so far, and what is begun meanwhile; for a server that is
+    being shut down."""
+    while generations := list(_here.values()):
+        for generation in generations:
+            generation.stop("interrupted")
+        await asyncio.gather(*(generation.ended.wait() for generation in generations))
 
 
 async def wait(id: UUID) -> None:

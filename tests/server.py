@@ -88,6 +88,8 @@ def start(folder: Path, *, upstream_url: str, accounts: int = 10, **variables: s
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")} | {
         "TOURNEY_VAR": str(folder),
         "PORT": str(port),
+        "HOST": "127.0.0.1",
+        "TOURNEY_PYTHON": sys.executable,
         "BATTLES_PER_HOUR": "100000",
         "API_REQUESTS_PER_MINUTE": "100000",
         "REQUEST_MAX_MB": "12",
@@ -154,7 +156,7 @@ def _run(arguments: list[str], environment: dict[str, str]) -> str:
 
 def _daphne(environment: dict[str, str], address: str) -> subprocess.Popen[bytes]:
     port = address.rsplit(":", 1)[1]
-    command = [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", port, "arena_project.asgi:application"]
+    command = [str(ROOT / "deploy/start.sh"), "web", port]
     log = (Path(environment["TOURNEY_VAR"]) / "web.log").open("ab")
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
     deadline = time.monotonic() + READY_WITHIN_SECONDS

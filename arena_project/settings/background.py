@@ -17,6 +17,7 @@ if CELERY_BROKER_URL.startswith("filesystem"):
     }
 elif CELERY_BROKER_URL.startswith("redis"):
     CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 3}
+CELERY_WORKER_POOL = "arena_project.worker_pool:Threads"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_DEFAULT_QUEUE = "tourney"

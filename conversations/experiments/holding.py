@@ -8,6 +8,7 @@ from uuid import uuid4
 from django.db.models import Q
 from django.utils import timezone
 
+from common.clock import lapsed
 from conversations.errors import StillSpeaking
 from conversations.models import Experiment
 
@@ -21,7 +22,7 @@ def experiment_hold(*, experiment: Experiment) -> str:
     me, now = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}", timezone.now()
     row = Experiment.objects.filter(pk=experiment.pk)
     holder = row.values_list("held_by", flat=True).get()
-    free = Q(held_until=None) | Q(held_until__lt=now)
+    free = Q(held_until=None) | lapsed("held_until", now)
     if _is_dead(holder):
         free |= Q(held_by=holder)
     if not row.filter(free).update(held_by=me, held_until=now + HELD_FOR):

@@ -17,6 +17,7 @@ from django.db import connections
 from accounts.jobs import JobCancelled
 from common.database import in_database_thread
 from common.errors import TourneyError
+from common.stopping import GivesWay
 from conversations.course import Course, Stand
 from conversations.errors import StillSpeaking
 from conversations.experiments import holding, playing
@@ -45,7 +46,7 @@ CLAIMED_AT_ONCE = 50
 ASKED, INTERRUPTED = (
     Stand(Conversation.State.PAUSED, reason) for reason in (Conversation.Reason.ASKED, Conversation.Reason.INTERRUPTED)
 )
-OnTurn = Callable[[int, int], None]  # turns done, turns of the plan; raises JobCancelled to end it
+OnTurn = Callable[[int, int], None]  # turns done, turns of the plan; raises JobCancelled or GivesWay to end it
 
 
 def experiment_play(
@@ -53,8 +54,8 @@ def experiment_play(
 ) -> None:
     """Play all that has not ended, and return when nothing more can be done; each turn is logged in `folder`, too.
 
-    Raises StillSpeaking where another process plays it, OSError where the log cannot be written, and JobCancelled once
-    `on_progress` has, after the turns that were being written.
+    Raises StillSpeaking where another process plays it, OSError where the log cannot be written, and what `on_progress`
+    has raised: JobCancelled after the turns that were being written, GivesWay at once, without them.
     """
     name = holding.experiment_hold(experiment=experiment)
     try:
@@ -81,7 +82,8 @@ class _Run:
         self._left: set[UUID] = set()  # claimed conversations that this process has not seen come to stand still
         self._watched: set[UUID] = set()
         self._done = 0
-        self._is_cancelled = False
+        self._ending = asyncio.Event()  # nothing more is begun
+        self._is_cancelled = False  # its owner wants that
         self._is_lost = False  # another process has taken over
 
     async def play(self) -> None:
@@ -124,21 +126,23 @@ class _Run:
 
     async def _next(self) -> Course | None:
         async with self._claiming:
-            while self._missing and not self._claimed and not self._is_cancelled:
+            while self._missing and not self._claimed and not self._ending.is_set():
                 ids = [self._missing.popleft() for _ in range(min(CLAIMED_AT_ONCE, len(self._missing)))]
                 self._claimed.extend(await in_database_thread(playing.courses_claim)(ids=ids))
                 self._left.update(course.conversation.pk for course in self._claimed)
-            return self._claimed.popleft() if self._claimed and not self._is_cancelled else None
+            return self._claimed.popleft() if self._claimed and not self._ending.is_set() else None
 
     async def _conversation(self, course: Course) -> None:
         """To its end, or to where it cannot go on."""
         stand = course.stand_before_next()
-        while stand is None and not self._is_cancelled:
+        while stand is None and not self._ending.is_set():
             flight = Flight(course, course.next_turn())
             try:
                 target = await self._permissions.target(flight.following.agent.model_id)
             except TourneyError as error:
                 stand = Stand(Conversation.State.PAUSED, Conversation.Reason.REFUSED, str(error))
+                break
+            if self._ending.is_set():
                 break
             await self._fly(flight, target)
             if flight.is_dropped:
@@ -204,6 +208,8 @@ class _Run:
                         await self._show(flight)
             except JobCancelled:
                 await self._cancel()
+            except GivesWay:
+                await self._drop(list(self._flights.values()))
             except Exception:  # the database may be away for a while; this must go on
                 logger.exception("Experiment %s could not say how far it is", self._experiment.pk)
 
@@ -211,17 +217,23 @@ class _Run:
         if not holding.experiment_hold_on(experiment=self._experiment, name=self._name):
             self._is_lost = True
             raise JobCancelled
-        if not self._is_cancelled:
+        if not self._ending.is_set():
             self._on_progress(self._done, self._experiment.turns_planned)
         return playing.watched_now(self._experiment)
 
     async def _cancel(self) -> None:
-        """Begin nothing more; what waits in line is not asked for."""
-        self._is_cancelled = True
+        """What is being written is written to its end; what waits in line is not asked for."""
+        self._ending.set()
         flights = list(self._flights.values())
         if not self._is_lost:
+            self._is_cancelled = True
             await in_database_thread(conversations_pause)(experiment=self._experiment)
             flights = [flight for flight in flights if live.is_in_line(flight.turn.pk)]
+        await self._drop(flights)
+
+    async def _drop(self, flights: Sequence[Flight]) -> None:
+        """Begin nothing more, and leave these turns without a row."""
+        self._ending.set()
         for flight in flights:
             flight.is_dropped = True
             await live.stop(flight.turn.pk)

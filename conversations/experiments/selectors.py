@@ -13,6 +13,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Prefetch, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
+from common.clock import has_lapsed
 from common.errors import NotFound
 from conversations.experiments.journal import Key, key_of
 from conversations.files.log import log_row, log_rows
@@ -38,7 +39,7 @@ def experiment_get(*, experiment_id: UUID, viewer: User) -> Experiment:
 
 def experiment_is_played(experiment: Experiment) -> bool:
     """Whether a process plays it now, or its job waits for one."""
-    held = experiment.held_until is not None and experiment.held_until > timezone.now()
+    held = experiment.held_until is not None and not has_lapsed(experiment.held_until, timezone.now())
     return held or (experiment.job is not None and not experiment.job.is_over)
 
 

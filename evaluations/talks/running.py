@@ -17,6 +17,7 @@ from django.db import transaction
 from accounts.jobs import JobCancelled, Progress, job_create, job_kind
 from accounts.models import Job, User
 from common.database import in_database_thread
+from common.stopping import GivesWay, is_stopping
 from common.text import counted, text_problem
 from conversations.comparing.selectors import finished_of
 from conversations.comparing.units import Played, difference, played, tells_names
@@ -137,7 +138,7 @@ def judging_work(job: Job, progress: Progress) -> dict[str, Any]:
     try:
         async_to_sync(judging.go)()
     finally:
-        compared = talks_compare(owner=job.owner, parameters=job.parameters)
+        compared = 0 if is_stopping() else talks_compare(owner=job.owner, parameters=job.parameters)
     still = f", {judging.unread} without a verdict" if judging.unread else ""
     named = f", {judging.named} left out because they name a model" if judging.named else ""
     summary = f"{judging.done} of {counted(len(units), 'judgment')}{still}{named}."
@@ -153,14 +154,14 @@ class _Judging:
         self.done = self.unread = self.named = 0
 
     async def go(self) -> None:
-        """All units. Raises JobCancelled, and only what is under way at that moment is lost."""
+        """All units. Raises JobCancelled or GivesWay, and only what is under way at that moment is lost."""
         try:
             work = asyncio.gather(*(self._unit(unit) for unit in self._units))
             while not work.done():
                 await asyncio.wait({work}, timeout=LOOK_SECONDS)
                 try:
                     await in_database_thread(self._progress)(self.done, len(self._units))
-                except JobCancelled:
+                except (JobCancelled, GivesWay):
                     work.cancel()
                     await asyncio.gather(work, return_exceptions=True)
                     raise

@@ -10,7 +10,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from arena_project.overview import charts_since, endpoint_states, figures_since
+from arena_project.attention import Disk, attention_now
+from arena_project.model_figures import models_since
+from arena_project.overview import EndpointState, changes, charts_since, endpoint_states, figures_between
 from battles.models import Battle, Preference, Response
 from battles.services import preference_record
 from providers.engine_services import engine_create, engine_note
@@ -40,7 +42,7 @@ def test_the_sums_are_those_of_the_span() -> None:
     some_days(4)
     Preference.objects.filter(pk=Preference.objects.latest("pk").pk).update(exclusion="admin")
     now = timezone.now()
-    week, month = figures_since(now - timedelta(days=7)), figures_since(now - timedelta(days=30))
+    week, month = figures_between(now - timedelta(days=7)), figures_between(now - timedelta(days=30))
     assert (week.battles, month.battles) == (2, 4)
     assert (week.votes, week.votes_left_out) == (4, 1)
     assert (week.people_active, week.people_new, week.answers, week.failures) == (1, 1, 16, 4)
@@ -50,6 +52,54 @@ def test_the_sums_are_those_of_the_span() -> None:
     assert sum(float(row[2] or 0) for row in activity if row[0] == "Battles") == 4  # type: ignore[arg-type]
     assert len(activity) == 2 * 31
     assert charts["errors"].table().rows[0][:2] == ("timeout", 4.0)
+
+
+def test_a_span_is_compared_with_the_one_before() -> None:
+    some_days(4)  # two of them ten days ago
+    now = timezone.now()
+    week, before = (
+        figures_between(now - timedelta(days=7)),
+        figures_between(now - timedelta(days=14), now - timedelta(days=7)),
+    )
+    assert (week.battles, before.battles, before.answers) == (2, 2, 0)
+    told = changes(week, before)
+    assert told["battles"] == "+0 %"
+    assert "answers" not in told
+    Battle.objects.filter(pk=Battle.objects.order_by("-created_at")[0].pk).delete()
+    assert changes(figures_between(now - timedelta(days=7)), before)["battles"] == "\N{MINUS SIGN}50 %"
+
+
+def test_a_model_s_row_says_how_much_how_fast_and_for_how_much() -> None:
+    some_days(2)
+    now = timezone.now()
+    Response.objects.update(started_at=now, first_token_ms=200, latency_ms=1200, output_tokens=50)
+    slow = Response.objects.all()[0]
+    Response.objects.filter(pk=slow.pk).update(started_at=now - timedelta(days=9), first_token_ms=9_000)
+    rows = {row.name: row for row in models_since(now - timedelta(days=7))}
+    assert len(rows) == 2
+    for row in rows.values():
+        assert (row.answers, row.failures, row.failed_percent, row.cost) == (4, 1, 25.0, 0.5)
+    timed = [row for row in rows.values() if row.first_token_ms is not None]
+    assert {row.first_token_ms for row in timed} == {200}
+    assert {row.tokens_a_second for row in timed} == {50}
+
+
+def test_what_wants_attention_is_named_and_the_worst_comes_first() -> None:
+    well = EndpointState("good", "", 1, 0)
+    room = Disk(60, 100)
+    assert attention_now(endpoints=[well], answers=100, failed_percent=1, jobs_failed=0, backlog=0, disk=room) == []
+    found = attention_now(
+        endpoints=[EndpointState("down", "Does not answer", 1, 0), EndpointState("tired", "", 3, 2)],
+        answers=100, failed_percent=25, jobs_failed=1, backlog=80, disk=Disk(5, 100),
+    )  # fmt: skip
+    assert [each.words for each in found] == [
+        "The disk of the data folder has 5 % left.",
+        "80 background tasks wait. Is a worker there?",
+        "down: Does not answer.",
+        "25 of 100 answers failed in this time.",
+        "2 models of tired rest after failures.",
+        "1 job failed in this time.",
+    ]
 
 
 def test_trouble_comes_first() -> None:

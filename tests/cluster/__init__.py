@@ -116,6 +116,7 @@ class Cluster:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
         return inherited | {
             "TOURNEY_VAR": str(self.folder / "var"),
+            "TOURNEY_PYTHON": sys.executable,
             "PORT": "8000",
             "DATABASE_URL": self.database_url,
             "REDIS_URL": f"redis://127.0.0.1:{self.ports['redis']}/0",

@@ -8,6 +8,8 @@ import pytest
 import yaml
 from django.core.management import get_commands
 
+from arena_project.management.commands.run import programs
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "deploy"
 JSON = dict[str, Any]
@@ -146,6 +148,47 @@ def test_a_backup_can_be_made_everywhere() -> None:
     assert "start.sh backup /var/backups/tourney" in unit
     assert "ReadWritePaths=/var/backups/tourney" in unit
     assert (DEPLOY / "systemd/tourney-backup.timer").is_file()
+
+
+def test_an_image_with_traces_is_one_argument_away() -> None:
+    build = (DEPLOY / "Dockerfile").read_text().partition("\nFROM ")[2].partition("\nFROM ")[0]
+    before, asked, after = build.partition("ARG OTEL=false\n")
+    assert asked
+    assert re.search(r"^COPY .*\brequirements-otel\.txt\b", before, re.MULTILINE)
+    assert re.search(r'"\$OTEL" = true \]; then pip install [^;]*-r requirements-otel\.txt; fi$', after, re.MULTILINE)
+    assert COMPOSE["web"]["build"]["args"] == {"OTEL": "${OTEL:-false}"}
+    assert "OTEL" in SETTINGS  # the same line of deploy/.env builds it in and switches it on
+    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines()
+    assert not [line for line in ignored if line.startswith("requirements")]
+
+
+def test_what_is_installed_is_pinned_once() -> None:
+    found = re.findall(r"^([\w.-]+)==(\S+)$", (DEPLOY / "constraints.txt").read_text(), re.MULTILINE)
+    pinned = {name.replace("_", "-").lower(): version for name, version in found}
+    for name in ("requirements.txt", "requirements-otel.txt"):
+        text = (ROOT / name).read_text()
+        assert "-c deploy/constraints.txt" in text
+        asked = dict(re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==([^\s;]+)", text, re.MULTILINE))
+        assert asked
+        assert {package: pinned.get(package.replace("_", "-").lower()) for package in asked} == asked
+
+
+def test_processes_are_started_by_one_script_alone() -> None:
+    """`make run`, image, systemd, Compose, Kubernetes and tests: a flag that is changed there is changed for all."""
+    places = [
+        *ROOT.glob("deploy/**/*"),
+        *ROOT.glob("arena_project/**/*.py"),
+        *ROOT.glob("tests/*.py"),
+        ROOT / "Makefile",
+    ]
+    command = re.compile(r"""-m["', ]+daphne|-m["', ]+celery""")
+    found = {path.name for path in places if path.is_file() and command.search(path.read_text(errors="replace"))}
+    assert found == {"start.sh"}
+    for program in programs():
+        if program.name in ("web", "worker"):
+            assert program.command[:2] == [str(DEPLOY / "start.sh"), program.name]
+    assert 'ENTRYPOINT ["deploy/start.sh"]' in (DEPLOY / "Dockerfile").read_text()
+    assert "--websocket_connect_timeout 20" in START
 
 
 def test_one_place_says_for_how_long_browsers_come_by_tls_alone() -> None:

@@ -19,6 +19,9 @@ FAULT_AFTER_SECONDS = 6.0
 SECONDS_AFTER = 12.0
 AWAY_SECONDS = 3.0
 FROZEN_SECONDS = 10.0
+SLOW_SECONDS = 15.0
+HELD_SECONDS = 0.5
+RUNS_SECONDS = 0.03
 # Orphans are spared for a minute, and looked for once a minute.
 SWEPT_WITHIN_SECONDS = 180.0
 MODELS = ["axolotl-steady", "axolotl-slow-markdown"]
@@ -69,12 +72,29 @@ def frozen(name: str) -> Callable[[Cluster], None]:
     return do
 
 
+def slowed(name: str) -> Callable[[Cluster], None]:
+    """Whatever it is asked it answers, half a second late: it runs for a moment and is held again."""
+
+    def do(cluster: Cluster) -> None:
+        process = cluster.parts[name].process
+        assert process
+        until = time.monotonic() + SLOW_SECONDS
+        while time.monotonic() < until:
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(HELD_SECONDS)
+            process.send_signal(signal.SIGCONT)
+            time.sleep(RUNS_SECONDS)
+
+    return do
+
+
 FAULTS = [
     Fault("web process, kill -9", killed("web1", away=0.5)),
     Fault("worker and beat, kill -9", killed("worker1", "beat", away=0.5)),
     Fault("both workers, kill -9", killed("worker1", "worker2")),
     Fault("Redis, kill -9", killed("redis")),
     Fault("Redis, frozen", frozen("redis")),
+    Fault("Redis, slow", slowed("redis")),
     Fault("PostgreSQL, restart", restarted("postgresql")),
     Fault("PostgreSQL, kill -9", killed("postgresql")),
     Fault("engine, kill -9", killed("upstream")),

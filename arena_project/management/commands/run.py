@@ -51,27 +51,20 @@ async def ready(supervisor: Supervisor, began_at: datetime, link: str | None) ->
 
 
 def programs() -> list[Program]:
-    """What runs: the order is the order of the start."""
-    python = sys.executable
-    web = [python, "-m", "daphne", "-b", settings.HOST, "-p", str(settings.PORT), "-v", "0"]
-    # A battle's socket may stay open for days; pings find the dead ones.
-    web += ["--websocket_timeout", "-1", "--ping-interval", "20", "--ping-timeout", "30", "--no-server-name"]
-    worker = [python, "-m", "celery", "--quiet", "-A", "arena_project.celery", "worker", "--loglevel", "WARNING"]
-    # Threads: one process instead of three, up in half the time. The work is short NumPy, which lets other threads
-    # run, or an asyncio loop of its own that mostly waits. There is one worker, so it needs no gossip with others.
-    worker += ["--pool", "threads", "--concurrency", "4", "--without-gossip", "--without-mingle", "--without-heartbeat"]
+    """What runs: the order is the order of the start. How a process is started, deploy/start.sh says."""
+    start, python = str(settings.BASE_DIR / "deploy/start.sh"), {"TOURNEY_PYTHON": sys.executable}
+    web, worker = [start, "web", str(settings.PORT)], [start, "worker"]
+    # In a container the worker is root and knows it; it takes JSON only, so that is no danger.
+    alone = {"PYTHONWARNINGS": "ignore:You're running the worker", IS_CLOCK: "1"}
     found = [
-        Program("web", [*web, "arena_project.asgi:application"], health=lambda: listens(local_host(), settings.PORT)),
-        # In a container the worker is root and knows it; it takes JSON only, so that is no danger.
-        Program(
-            "worker", worker, {"PYTHONWARNINGS": "ignore:You're running the worker", IS_CLOCK: "1"}, waits_for="web"
-        ),
+        Program("web", web, python | {"HOST": settings.HOST}, health=lambda: listens(local_host(), settings.PORT)),
+        Program("worker", worker, python | alone, waits_for="web"),
     ]
     if settings.EMBEDDED_ENGINE:
         found.append(
             Program(
                 "engine",
-                [python, "-m", "providers.engines.embedded", str(settings.EMBEDDED_PORT)],
+                [sys.executable, "-m", "providers.engines.embedded", str(settings.EMBEDDED_PORT)],
                 is_essential=False,
                 health=engine_answers,
                 on_health=sync_to_async(reachability_note),
