@@ -19,6 +19,9 @@ pip() { "$FOLDER/bin/python" -m pip install --quiet --disable-pip-version-check 
 case $KIND in
 gpu)
     pip -r requirements-vllm.txt
+    # The planner, which is in Tourney's own environment, reads the GPUs with it.
+    [ ! -x .venv/bin/python ] ||
+        .venv/bin/python -m pip install --quiet --disable-pip-version-check "$(grep -o '^nvidia-ml-py==[0-9.]*' requirements-vllm.txt)"
     ;;
 cpu)
     "$FOLDER/bin/python" -c 'import torch' 2>/dev/null || pip "torch==$TORCH+cpu" 2>/dev/null ||

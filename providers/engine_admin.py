@@ -3,20 +3,25 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods
 
 from common.admin import Audited
 from providers.engine_models import Engine
+from providers.engine_plan_admin import plan_page
 from providers.engine_services import engine_desired_set, engine_endpoint_sync, engines_delete
 from providers.engines.states import Wanted
 
 
 @admin.register(Engine)
 class EngineAdmin(Audited, admin.ModelAdmin):
+    change_list_template = "admin/providers/engine_list.html"
     list_display = ["slug", "now", "why_shortly", "wanted", "traffic", "cache", "share"]
     search_fields = ["slug", "model"]
     actions = ["wake", "sleep", "stop"]
@@ -28,6 +33,16 @@ class EngineAdmin(Audited, admin.ModelAdmin):
         (gettext_lazy("Where"), {"fields": ["host", "port", "gpus", "tensor_parallel"]}),
         (gettext_lazy("More"), {"fields": ["extra_arguments", "restarts", "log"]}),
     ]
+
+    def get_urls(self) -> list[URLPattern]:
+        plan = self.admin_site.admin_view(require_http_methods(["GET", "HEAD", "POST"])(self.plan_view))
+        return [path("plan/", plan, name="providers_engine_plan"), *super().get_urls()]
+
+    def plan_view(self, request: HttpRequest) -> HttpResponse:
+        """What fits on which GPU, for those who may see engines; making them is for those who may add them."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return plan_page(request, site=self.admin_site, can_make=self.has_add_permission(request))
 
     @admin.display(description=gettext_lazy("Now"), ordering="state")
     def now(self, engine: Engine) -> str:

@@ -28,6 +28,12 @@ def are_arguments(value: Any) -> None:
         raise ValidationError(_("%(name)s is set by Tourney itself."), params={"name": taken})
 
 
+class EngineQuerySet(models.QuerySet["Engine"]):
+    def ours(self) -> "EngineQuerySet":
+        """Those that `manage.py engines run` starts; the others are only watched."""
+        return self.filter(host=LOOPBACK)
+
+
 class Engine(models.Model):
     """One vLLM server: how it is to run, what is wanted of it, and how it is. Its models stand at its endpoint."""
 
@@ -112,6 +118,8 @@ class Engine(models.Model):
     cache_used = models.FloatField(default=0, editable=False, help_text=_("From 0 to 1."))
     cache_tokens = models.PositiveBigIntegerField(null=True, editable=False, help_text=_("As vLLM reported it."))
     log_tail = models.TextField(blank=True, editable=False)
+
+    objects = EngineQuerySet.as_manager()
 
     class Meta:
         ordering = ["slug"]

@@ -1,6 +1,6 @@
 """Every write about engines."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -9,12 +9,16 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.text import slugify
 
+from common.audit import Deed, note
 from common.clock import lapsed
 from providers.engine_models import NOBODY, UNSEEN_SECONDS, Engine
+from providers.engines.embedded import port_is_taken
 from providers.engines.states import SLEEPY, Report, State, Wanted
+from providers.engines.vllm import LOOPBACK
 from providers.models import Endpoint, LanguageModel
 
 FIRST_TOKEN_SECONDS = 120
+FIRST_PORT = 8101  # of engines whose port nobody chose
 
 
 @transaction.atomic
@@ -25,6 +29,40 @@ def engine_create(**fields: Any) -> Engine:
     engine.save()
     engine_endpoint_sync(engine=engine)
     return engine
+
+
+@transaction.atomic
+def engines_make(*, wanted: Sequence[Mapping[str, Any]], actor_id: int | None = None) -> list[Engine]:
+    """Make the engines of a plan, each with a name after its model and a free port; one that is there already is left
+    as it is. Raises ValidationError, and then makes none."""
+    made = []
+    for fields in wanted:
+        if engine_like(**fields):
+            continue
+        slugs = Engine.objects.values_list("slug", flat=True)
+        slug = _free(_slug_of(str(fields["model"])), slugs)
+        made.append(engine_create(**fields, slug=slug, port=_free_port()))
+    note(*(Deed(actor_id=actor_id, action="engine_add", subject=engine.slug) for engine in made))
+    return made
+
+
+def engine_like(*, model: str, quantization: str = "", **others: Any) -> Engine | None:
+    """One of ours that runs this model in this way already."""
+    return Engine.objects.ours().filter(model=model, quantization=quantization).first()
+
+
+def _name_of(model: str) -> str:
+    """Of a hub id or a folder: its last part, without the organisation that downloads put before it."""
+    return model.rstrip("/").rpartition("/")[2].rpartition("--")[2]
+
+
+def _slug_of(model: str) -> str:
+    return slugify(_name_of(model).replace(".", "-"))[:40].strip("-") or "engine"
+
+
+def _free_port() -> int:
+    taken = set(Engine.objects.ours().values_list("port", flat=True))
+    return next(port for port in range(FIRST_PORT, 65536) if port not in taken and not port_is_taken(LOOPBACK, port))
 
 
 @transaction.atomic
@@ -54,7 +92,7 @@ def engine_endpoint_sync(*, engine: Engine) -> Endpoint:
 
 
 def _model_add(engine: Engine, endpoint: Endpoint) -> None:
-    name = engine.model.rstrip("/").rpartition("/")[2][:90]
+    name = _name_of(engine.model)[:90]
     LanguageModel.objects.create(
         endpoint=endpoint,
         slug=_free(slugify(engine.slug), LanguageModel.objects.values_list("slug", flat=True)),

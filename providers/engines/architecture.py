@@ -66,6 +66,15 @@ class Architecture:
 
 def architecture_read(config: Config) -> Architecture:
     """Read a config.json, that of a model with images too. Raises UnknownArchitecture."""
+    try:
+        return _read(config)
+    except UnknownArchitecture:
+        raise
+    except (ValueError, TypeError, AttributeError, KeyError, ArithmeticError) as error:  # of files that others wrote
+        raise UnknownArchitecture(f"config.json is not one that we can count: {error}") from None
+
+
+def _read(config: Config) -> Architecture:
     text: Config = {**config, **(config.get("text_config") or config.get("llm_config") or {})}
     hidden = _number(text, "hidden_size", "n_embd", "d_model")
     layers = _number(text, "num_hidden_layers", "n_layer", "num_layers", "n_layers")

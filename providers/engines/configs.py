@@ -1,6 +1,7 @@
 """Finds a model's config.json: in a folder, among the models we know by name, or among those that were downloaded."""
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,8 @@ import yaml
 
 from providers.engines.architecture import Architecture, UnknownArchitecture, architecture_read
 
+CONFIG_BYTES = 10_000_000  # the largest is a few hundred thousand; what is larger is another file
+SIZE = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)b", re.IGNORECASE)
 KNOWN = Path(__file__).with_name("known.yaml")
 
 
@@ -22,9 +25,8 @@ def architecture_of(name: str, folders: tuple[Path, ...] = ()) -> Architecture:
 
     `folders` are where models were downloaded to. Raises NoConfig and UnknownArchitecture, both ValueErrors.
     """
-    billions = name.lower().removesuffix("b")
-    if name.lower().endswith("b") and billions.replace(".", "", 1).isdigit():
-        return Architecture.of_size(float(billions))
+    if billions := _billions(name):
+        return Architecture.of_size(billions)
     config = _from_files(name, folders) or known().get(name) or known().get(name.lower())
     if config is None:
         names = ", ".join(sorted(one for one in known() if "/" not in one))
@@ -35,6 +37,28 @@ def architecture_of(name: str, folders: tuple[Path, ...] = ()) -> Architecture:
     return architecture_read(config)
 
 
+def model_place(name: str, folders: tuple[Path, ...] = ()) -> str:
+    """What vLLM is told to load: the folder of a model that is here, or else a hub id. Raises NoConfig for a size."""
+    if _billions(name):
+        raise NoConfig(f"{name} is a size and no model: choose one to run it")
+    for place in _places(name, folders):
+        folder = place if place.is_dir() else place.parent
+        if place.exists() and (folder / "config.json").is_file():
+            return str(folder.resolve())
+    row = known().get(name) or known().get(name.lower())
+    return str(row["hub_id"]) if row else name
+
+
+def _billions(name: str) -> float:
+    """Of a size such as "7b" or "0.5B"; 0 for what is none."""
+    found = SIZE.fullmatch(name)
+    return float(found[1]) if found else 0.0
+
+
+def _places(name: str, folders: tuple[Path, ...]) -> tuple[Path, ...]:
+    return (Path(name), *(folder / name.replace("/", "--") for folder in folders))
+
+
 @cache
 def known() -> Mapping[str, Mapping[str, Any]]:
     """Configs by short name and by hub id."""
@@ -43,14 +67,17 @@ def known() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _from_files(name: str, folders: tuple[Path, ...]) -> Mapping[str, Any] | None:
-    for place in (Path(name), *(folder / name.replace("/", "--") for folder in folders)):
-        path = place / "config.json" if place.is_dir() else place
-        if path.is_file():
-            try:
-                config = json.loads(path.read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                raise UnknownArchitecture(f"{path} cannot be read: {error}") from None
-            if not isinstance(config, dict):
-                raise UnknownArchitecture(f"{path} is not a JSON object")
-            return config
+    for place in _places(name, folders):
+        path = place
+        try:
+            path = place / "config.json" if place.is_dir() else place
+            if not path.is_file():
+                continue
+            text = path.read_text(encoding="utf-8") if path.stat().st_size <= CONFIG_BYTES else ""
+            config = json.loads(text)
+        except (OSError, ValueError, RecursionError) as error:
+            raise UnknownArchitecture(f"{path} cannot be read: {error}") from None
+        if not isinstance(config, dict):
+            raise UnknownArchitecture(f"{path} is not a JSON object")
+        return config
     return None

@@ -18,6 +18,7 @@ from common.database import in_database_thread
 from common.processes import Guard
 from providers.engine_models import Engine
 from providers.engine_services import engine_note, engines_put_to_sleep
+from providers.engines.gpus import gpus_note
 from providers.engines.keeper import Keeper, Ways
 from providers.engines.process import GRACE_SECONDS
 from providers.engines.sharing import Sharer, decide
@@ -159,4 +160,5 @@ def gpus_of(text: str) -> frozenset[int]:
 def run(ways: Ways) -> None:
     """Until SIGTERM or Ctrl-C. Raises AlreadyRunning."""
     with only_one(ways.folder):
+        gpus_note(ways.folder)
         asyncio.run(EngineRoom(ways, lambda line: print(line, flush=True, file=sys.stdout)).run())

@@ -1,10 +1,15 @@
 """The GPUs of this machine, read through NVIDIA's own library where nvidia-ml-py is installed."""
 
+import contextlib
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from providers.engines.packing import Gpu
+
+NOTE = "gpus.json"
 
 
 class NoGpu(RuntimeError):
@@ -12,12 +17,15 @@ class NoGpu(RuntimeError):
 
 
 def gpus_read() -> list[Gpu]:
-    """Every NVIDIA GPU with its whole memory. Raises NoGpu."""
+    """Every NVIDIA GPU with its whole memory, one at least. Raises NoGpu."""
     with _library() as (pynvml, handles):
-        return [
+        found = [
             Gpu(index, str(pynvml.nvmlDeviceGetName(handle)), pynvml.nvmlDeviceGetMemoryInfo(handle).total / 2**30)
             for index, handle in enumerate(handles)
         ]
+    if not found:
+        raise NoGpu("there is a driver here and no GPU")
+    return found
 
 
 def processes_read() -> list[dict[int, int]]:
@@ -28,7 +36,29 @@ def processes_read() -> list[dict[int, int]]:
     return [{one.pid: one.usedGpuMemory for one in found if one.usedGpuMemory} for found in running]
 
 
-@contextmanager
+def gpus_note(folder: Path) -> None:
+    """Leave word in `folder` for processes that may not see the GPUs, as the web processes of systemd's units."""
+    try:
+        found = gpus_read()
+    except NoGpu:
+        found = []
+    with contextlib.suppress(OSError):  # a full disk is no reason not to run
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / NOTE).write_text(json.dumps([asdict(gpu) for gpu in found]))
+
+
+def gpus_here(folder: Path) -> list[Gpu]:
+    """Those that we see ourselves, or else those that `gpus_note` saw. Raises NoGpu."""
+    try:
+        return gpus_read()
+    except NoGpu:
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            if noted := [Gpu(**one) for one in json.loads((folder / NOTE).read_text())]:
+                return noted
+        raise
+
+
+@contextlib.contextmanager
 def _library() -> Iterator[tuple[Any, list[Any]]]:
     """NVIDIA's library with a handle for each GPU. Raises NoGpu, also for what it cannot say."""
     try:
@@ -42,6 +72,6 @@ def _library() -> Iterator[tuple[Any, list[Any]]]:
     try:
         yield pynvml, [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
     except pynvml.NVMLError as error:
-        raise NoGpu(f"the NVIDIA driver does not say it ({error})") from None
+        raise NoGpu(f"the NVIDIA driver does not say what its GPUs have ({error})") from None
     finally:
         pynvml.nvmlShutdown()

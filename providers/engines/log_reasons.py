@@ -16,6 +16,16 @@ REASONS: Sequence[tuple[re.Pattern[str], str]] = [
             "or give this one a smaller share.",
         ),
         (
+            r"Available memory on node \S+ \((?P<free>[\d.]+)/(?P<all>[\d.]+) GiB\)",
+            "Only {free} of {all} GiB of this machine's memory are free: less than this engine asks for. Stop another "
+            "one, give this one a smaller share, or lower VLLM_CPU_KVCACHE_SPACE.",
+        ),
+        (
+            r"Generator does not use offset|gen\.get_offset",
+            "A request with a seed, whose prompt was read in parts, ended it: a fault of vLLM on CPUs. Give it the "
+            "argument --no-enable-chunked-prefill.",
+        ),
+        (
             r"(?P<needed>[\d.]+) GiB KV\s+cache is needed, which is larger than the available KV cache\s+memory "
             r"\((?P<free>-?[\d.]+) GiB\)",
             "Its context needs {needed} GiB of cache, and its share leaves {free}. Shorten the context, or give it a "
@@ -48,6 +58,10 @@ REASONS: Sequence[tuple[re.Pattern[str], str]] = [
         (
             r"LocalEntryNotFoundError|OfflineModeIsEnabled|Couldn't connect to|Name or service not known",
             "The model is not here, and the hub could not be reached to fetch it. Download it first.",
+        ),
+        (
+            r"max_model_len \((?P<asked>\d+)\) is greater\s+than the derived max_model_len \(\w+=(?P<most>\d+)",
+            "Its context of {asked} tokens is longer than the model was made for: {most} at most.",
         ),
         (
             r"Model architectures \[?(?P<what>[^\]\n]*)\]? (are not supported|failed to be inspected)",

@@ -9,6 +9,7 @@ from rich.text import Text
 from providers.engines.architecture import Architecture
 from providers.engines.packing import Gpu, Packing
 from providers.engines.planner import GIB, Verdict
+from providers.engines.plans import turns_in_words
 
 
 def verdicts_table(models: Mapping[str, tuple[Architecture, Verdict]]) -> Table:
@@ -33,12 +34,6 @@ def packing_shown(packing: Packing, gpus: Sequence[Gpu]) -> RenderableType:
         awake = f"turn {one.turn}" if one.turn else "always"
         table.add_row(where, one.name, f"{one.share:.2f}", awake, one.verdict.sentence)
     lines = [Text(f"{name} {verdict.sentence}") for name, verdict in packing.left_out]
-    if packing.takes_turns:
-        how = "in the host's memory" if packing.sleep_level == 1 else "on disk only"
-        lines.append(
-            Text(
-                "They do not fit together: models of different turns are never awake at once. Those that sleep keep "
-                f"their weights {how} (sleep level {packing.sleep_level}), and a battle waits while one wakes."
-            )
-        )
+    if turns := turns_in_words(packing):
+        lines.append(Text(turns))
     return Group(table, *lines)

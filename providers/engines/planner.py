@@ -20,8 +20,10 @@ FOUR_BIT = "bitsandbytes"  # needs no checkpoint of its own: vLLM shrinks the we
 MOST_SHARE = 0.92  # of a GPU's memory that engines may take together; vLLM's own default for one
 CUDA_CONTEXT = GIB // 2  # driver, kernels and NCCL's buffers, which no cut of the model makes smaller
 CUDA_GRAPHS = GIB // 3  # what vLLM records for decoding; none with --enforce-eager
-BATCHED_TOKENS = 2048  # that one step reads at most: --max-num-batched-tokens of a small GPU
-SAMPLED_SEQUENCES = 256  # --max-num-seqs: each has a row of 32-bit scores over the vocabulary
+# GPUs of at least so many GiB: how many tokens one step reads at most (--max-num-batched-tokens), and how many requests
+# it samples (--max-num-seqs), each with a row of 32-bit scores over the vocabulary. vLLM's own defaults as a server
+# (EngineArgs.get_batch_defaults in 0.32; an A100 with 80 GB has those of the small).
+STEPS = ((160, 16_384, 1024), (70, 8192, 1024), (0, 2048, 256))
 BLOCK_TOKENS = 16  # the cache is given out in blocks of so many
 SHORTEST_CONTEXT = 1024  # less is no conversation
 USEFUL_CONTEXT = 4096  # down to here a shorter context is better than fewer bits
@@ -39,8 +41,8 @@ class Wanted:
     kv_bytes: int = 0  # of one cached value; 0 for the dtype's, 1 for an fp8 cache
     tensor_parallel: int = 1
     eager: bool = False  # --enforce-eager
-    batched_tokens: int = BATCHED_TOKENS
-    sequences: int = SAMPLED_SEQUENCES
+    batched_tokens: int | None = None  # None for vLLM's own on a GPU of that size, as for the next
+    sequences: int | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,9 @@ def fit(model: Architecture, memory_gib: float, wanted: Wanted | None = None, *,
     Where no context is asked for, a shorter one (of at least 4,096 tokens) is offered before 4 bits; where one is, 4
     bits come first. `memory_gib` is of one GPU; all of `wanted.tensor_parallel` are alike.
     """
+    _least, batched, sequences = next(step for step in STEPS if memory_gib >= step[0])
     wanted = wanted or Wanted()
+    wanted = replace(wanted, batched_tokens=wanted.batched_tokens or batched, sequences=wanted.sequences or sequences)
     memory = int(memory_gib * GIB * share)
     smallest: tuple[Wanted, Need] | None = None
     for answer, way in _ways(model, wanted):
@@ -144,8 +148,10 @@ def _weights(model: Architecture, wanted: Wanted) -> int:
 
 def _overhead(model: Architecture, wanted: Wanted) -> int:
     """What the largest step needs: inputs and outputs of the widest layer, and the scores of the sampler."""
-    layer = wanted.batched_tokens * (4 * model.hidden + 2 * model.intermediate // wanted.tensor_parallel) * 2
-    scores = wanted.sequences * model.vocabulary * 4
+    _least, batched, sequences = STEPS[-1]
+    tokens = wanted.batched_tokens or batched
+    layer = tokens * (4 * model.hidden + 2 * model.intermediate // wanted.tensor_parallel) * 2
+    scores = (wanted.sequences or sequences) * model.vocabulary * 4
     return CUDA_CONTEXT + (0 if wanted.eager else CUDA_GRAPHS) + layer + 2 * scores
 
 

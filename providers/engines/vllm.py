@@ -94,6 +94,7 @@ def environment_of(spec: Spec, cache: Path, *, is_offline: bool = False) -> dict
         environment["VLLM_SERVER_DEV_MODE"] = "1"
     if spec.gpus:
         environment["CUDA_VISIBLE_DEVICES"] = spec.gpus
+        environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"  # as nvidia-smi and the planner number them
     if is_offline:
         environment["HF_HUB_OFFLINE"] = "1"
     return environment

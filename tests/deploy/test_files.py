@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from django.core.management import get_commands
+from django.core.management import get_commands, load_command_class
 
 from arena_project.management.commands.run import programs
 
@@ -209,6 +209,37 @@ def test_the_models_of_one_gpu_are_those_of_its_catalogue() -> None:
         assert endpoint["base_url"] == f"http://{endpoint['slug']}:8000/v1"
         shares += float(asked["gpu-memory-utilization"])
     assert shares <= 0.95
+
+
+def test_every_model_that_is_fetched_by_default_has_one_commit() -> None:
+    by_hand = dict(re.findall(r"([\w.-]+/[\w.-]+)@([0-9a-f]{40})\b", (DEPLOY / "download_models.sh").read_text()))
+    served = {}
+    for service in VLLM.values():
+        asked = dict(argument.removeprefix("--").split("=") for argument in service["command"])
+        served[asked["model"]] = asked["revision"]
+    assert by_hand == served
+    written = re.findall(r"([\w.-]+/[\w.-]+)@([0-9a-f]{40})\b", (ROOT / "docs/deploy.md").read_text())
+    assert set(written) <= by_hand.items()
+
+
+def test_the_page_to_follow_says_what_the_commands_take() -> None:
+    """Every `tourney …` of docs/deploy.md, as the command itself reads it; its engines are those of Compose."""
+    page = (ROOT / "docs/deploy.md").read_text().replace("\\\n", " ")
+    (more,) = re.findall(r'add\(\) \{ tourney engines add "\$@" (.*); \}', page)
+    lines = [line.partition("  #")[0] for line in re.findall(r"^ +tourney (.*)$", page, re.MULTILINE)]
+    lines += [f"engines add {line} {more}" for line in re.findall(r"^ +add ([\w-]+ .*)$", page, re.MULTILINE)]
+    engines = []
+    for line in lines:
+        name, *rest = line.split()
+        said = load_command_class(get_commands()[name], name).create_parser("tourney", name).parse_args(rest)
+        if getattr(said, "verb", "") == "add":
+            engines.append(said)
+    served = [dict(one.removeprefix("--").split("=") for one in service["command"]) for service in VLLM.values()]
+    assert [(one.model, one.memory_share, one.context) for one in engines] == [
+        (one["model"], float(one["gpu-memory-utilization"]), int(one["max-model-len"])) for one in served
+    ]
+    assert [one.extra_arguments for one in engines] == [[f"--max-num-seqs={one['max-num-seqs']}"] for one in served]
+    assert len({one.port for one in engines}) == len(engines) == 3
 
 
 def test_what_the_beat_asks_for_is_a_task() -> None:

@@ -30,7 +30,7 @@ def test_the_scripts_are_sound(shell: str, tmp_path: Path) -> None:
     install = tmp_path / "tourney-install"
     text = yaml.safe_load((DEPLOY / "cloud-init.yaml").read_text())["write_files"][0]["content"]
     install.write_text(text.replace("${site}", "arena.example.org").replace("${repository}", "https://example.org"))
-    for script in (*DEPLOY.glob("*.sh"), install):
+    for script in (*DEPLOY.glob("*.sh"), DEPLOY / "systemd/tourney-manage", install):
         checked(shell, *(["-n"] if shell == "sh" else []), str(script))
 
 

@@ -2,7 +2,8 @@
 
 It takes vLLM's own arguments, answers on the real wire (tests/fakes/scripts.py says what), has the routes of sleep mode
 and the names of /metrics, and prints vLLM's own lines. What it does besides is in the name of the model: `oom`,
-`no-cache`, `disk-full`, `no-gpu`, `never-ready`, `dies-after-start`, `drowsy` (wakes slowly), `sleepless`.
+`no-cache`, `long`, `host-full`, `disk-full`, `no-gpu`, `never-ready`, `dies-after-start`, `drowsy` (wakes slowly),
+`sleepless`.
 """
 
 import asyncio
@@ -24,6 +25,10 @@ FATAL = {
     "crowded": "ValueError: Free memory on device cuda:0 (1.2/23.5 GiB) on startup is less than desired GPU memory "
     "utilization (0.45, 10.6 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.",
     "disk-full": "OSError: [Errno 28] No space left on device: '/cache/vllm/torch_compile_cache'",
+    "long": "ValueError: User-specified max_model_len (100000) is greater than the derived max_model_len "
+    "(max_position_embeddings=8192 or model_max_length=None in model's config.json).",
+    "host-full": "ValueError: Available memory on node 0 (0.52/15.61 GiB) on kv cache allocation is less than "
+    "requested memory for kv (64.0 GiB). Decrease --kv-cache-memory-bytes, VLLM_CPU_KVCACHE_SPACE,",
     "no-gpu": "RuntimeError: No CUDA GPUs are available",
 }
 CACHE_LINE = "INFO 11-21 14:00:02 [kv_cache_utils.py:2327] GPU KV cache size: 46,592 tokens, Maximum concurrency"

@@ -50,7 +50,7 @@ def model_of(row: Engine) -> LanguageModel:
 def test_a_new_engine_gets_its_endpoint_and_its_model_once() -> None:
     row = engine(model="/models/Qwen--Qwen2.5-7B", context=4096)
     model = model_of(row)
-    assert (model.name, model.upstream_id, model.context_window) == ("Qwen--Qwen2.5-7B", "small", 4096)
+    assert (model.name, model.upstream_id, model.context_window) == ("Qwen2.5-7B", "small", 4096)
     assert model.endpoint
     assert model.endpoint.base_url == f"http://127.0.0.1:{row.port}/v1"
     assert not model.is_available, "it was never up"

@@ -25,6 +25,9 @@ PUBLISHED = {
     "mistral-7b": 7_248_023_552,
     "qwen2.5-3b": 3_085_938_688,
     "qwen2.5-7b": 7_615_616_512,
+    "qwen2.5-7b-awq": 7_615_616_512,  # of the model before it was packed
+    "smollm3-3b": 3_075_098_624,
+    "granite-3.3-2b": 2_533_539_840,
     "phi-3-mini": 3_821_079_552,
     "gemma-2b": 2_506_172_416,
     "mixtral-8x7b": 46_702_792_704,
@@ -211,6 +214,27 @@ def test_the_command_plans_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
     ):
         with pytest.raises(CommandError):
             call_command("engines", "plan", "--memory-limit", "6", *bad)
+
+
+def test_the_three_models_of_the_deployment_page_share_a_card_of_24_gb() -> None:
+    """An L4 has 22.5 GiB. The shares are those of docs/deploy.md and deploy/compose.vllm.yml, or a little less."""
+    wanted = Wanted(context=8192, sequences=32)
+    given = {"qwen2.5-7b-awq": 0.31, "smollm3-3b": 0.33, "granite-3.3-2b": 0.28}
+    packing = pack({name: (architecture_of(name), wanted) for name in given}, [Gpu(0, "NVIDIA L4", 22.5)])
+    assert not packing.takes_turns
+    assert all(given[one.name] - 0.01 <= one.share <= given[one.name] for one in packing.placed)
+    assert sum(given.values()) <= MOST_SHARE
+
+
+def test_a_large_gpu_takes_larger_steps_as_vllm_has_it() -> None:
+    model = architecture_of("llama-3.1-8b")
+    small, large = (fit(model, gib, Wanted(context=4096)) for gib in (48, 80))
+    assert (small.wanted.batched_tokens, small.wanted.sequences) == (2048, 256)
+    assert (large.wanted.batched_tokens, large.wanted.sequences) == (8192, 1024)
+    # Four times as many scores of 32 bits, twice; four times as many tokens in the widest layer.
+    more = 2 * 768 * 128_256 * 4 + 6144 * (4 * 4096 + 2 * 14336) * 2
+    assert large.need.overhead - small.need.overhead == more
+    assert fit(model, 80, Wanted(context=4096, batched_tokens=2048, sequences=256)).need == small.need
 
 
 def test_need_grows_with_what_is_asked() -> None:

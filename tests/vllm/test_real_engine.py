@@ -5,64 +5,23 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from providers.engines.configs import architecture_of
-from providers.engines.embedded import embedded_model_path
 from providers.engines.planner import GIB, Wanted, tokens_in
 from tests.conversations.live import act, until_still
 from tests.fakes.scripts import Answer
 from tests.fakes.upstream import Upstream
-from tests.live import JSON, Person
 from tests.providers.test_engine_keeper import pid_on
-from tests.server import ROOT, Server, free_port, start
+from tests.vllm.room import CACHE_GIB, MODEL, SAFE, Room, needs_vllm, open_room
 
-VENV = ROOT / ".venv-vllm"
-PYTHON = VENV / "bin" / "python"
-MODEL = VENV / "smollm2-135m"
-CONTEXT, CACHE_GIB = 2048, 1
-READY_WITHIN_SECONDS = 900.0  # half a minute on an idle machine
 MODELS = ["real", "real-brief"]
 
-pytestmark = [pytest.mark.vllm, pytest.mark.skipif(not PYTHON.exists(), reason="make test-vllm installs vLLM")]
-
-
-class Room:
-    """A server and its engines."""
-
-    def __init__(self, server: Server, port: int) -> None:
-        self.server = server
-        self.port = port
-        self.person = Person(server, server.accounts[0])  # the administrator
-
-    def engine(self) -> JSON:
-        status, row = self.person.call("GET", "engines/real/")
-        assert status == 200, row
-        return row
-
-    def want(self, desired: str) -> None:
-        status, row = self.person.call("PATCH", "engines/real/", {"desired": desired})
-        assert status == 200, row
-
-    def until(self, condition: Callable[[JSON], bool]) -> JSON:
-        late = time.monotonic() + READY_WITHIN_SECONDS
-        while not condition(row := self.engine()):
-            assert time.monotonic() < late, row
-            time.sleep(0.5)
-        return row
-
-    def state(self, state: str) -> JSON:
-        return self.until(lambda row: row["state"] == state)
-
-    def log(self) -> str:
-        return (Path(self.server.environment["TOURNEY_VAR"]) / "engines" / "real.log").read_text()
+pytestmark = needs_vllm
 
 
 @pytest.fixture(scope="module")
@@ -73,40 +32,17 @@ def judge() -> Iterator[Upstream]:
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory, judge: Upstream) -> Iterator[Room]:
-    if not (MODEL / "config.json").exists():
-        subprocess.run([PYTHON, ROOT / "deploy" / "gguf_to_folder.py", embedded_model_path(), MODEL], check=True)
-    port = free_port()
-    server = start(
-        tmp_path_factory.mktemp("vllm"),
-        upstream_url=judge.url,
-        ENGINE_PYTHON=str(PYTHON),
-        MODELS_OFFLINE="true",
-        VLLM_CPU_KVCACHE_SPACE=str(CACHE_GIB),
-    )
-    extra = ["--enforce-eager", "--no-enable-chunked-prefill", "--no-enable-sleep-mode"]
-    server.manage("engines", "add", "real", str(MODEL), "--port", str(port), "--context", str(CONTEXT),
-                  *(f"--argument={one}" for one in extra))  # fmt: skip
-    server.manage("questions_seed")
-    server.manage("shell", "-c", (
-        "from providers.models import Endpoint, LanguageModel as M; from providers.engine_models import Engine;"
-        "real = M.objects.get(slug='real'); M.objects.create(endpoint=real.endpoint, slug='real-brief', name='Brief',"
-        " upstream_id='real', system_prompt='Answer in one short sentence.', context_window=2048);"
-        f"e = Endpoint.objects.create(slug='judge', name='Judge', base_url={judge.url!r});"
-        "M.objects.create(endpoint=e, slug='judge', name='Judge', upstream_id='judge')"
-    ))  # fmt: skip
-    keeper = subprocess.Popen([sys.executable, "manage.py", "engines", "run"], cwd=ROOT, env=server.environment)
-    try:
-        yield Room(server, port)
-    finally:
-        keeper.terminate()
-        keeper.wait(60)
-        server.stop()
-
-
-def battle(room: Room, prompt: str, **fields: Any) -> JSON:
-    status, made = room.person.call("POST", "battles/", {"prompt": prompt, "models": MODELS, **fields})
-    assert status == 201, made
-    return made
+    folder = tmp_path_factory.mktemp("vllm")
+    with open_room(folder, upstream_url=judge.url, engines={"real": SAFE}) as room:
+        room.server.manage("questions_seed")
+        room.server.manage("shell", "-c", (
+            "from providers.models import Endpoint, LanguageModel as M;"
+            "real = M.objects.get(slug='real'); M.objects.create(endpoint=real.endpoint, slug='real-brief',"
+            " name='Brief', upstream_id='real', system_prompt='Answer in one short sentence.', context_window=2048);"
+            f"e = Endpoint.objects.create(slug='judge', name='Judge', base_url={judge.url!r});"
+            "M.objects.create(endpoint=e, slug='judge', name='Judge', upstream_id='judge')"
+        ))  # fmt: skip
+        yield room
 
 
 def test_it_starts_and_reports_the_cache_that_the_planner_counted(room: Room) -> None:
@@ -119,7 +55,7 @@ def test_it_starts_and_reports_the_cache_that_the_planner_counted(room: Room) ->
 
 def test_a_blind_battle(room: Room) -> None:
     room.state("ready")
-    made = battle(room, "Say hello in five words.")
+    made = room.battle("Say hello in five words.", MODELS)
     with room.person.watch(made["id"]) as window:
         ended = window.until_ended()
         assert {frame["type"] for frame in ended.values()} == {"finished"}
@@ -154,10 +90,8 @@ def test_it_sleeps_and_a_battle_wakes_it(room: Room) -> None:
     room.state("ready")
     room.want("asleep")
     room.state("asleep")
-    made = battle(room, "Name a colour.", mode="named")
-    with room.person.watch(made["id"]) as window:
-        ended = window.until_ended()
-    assert {frame["type"] for frame in ended.values()} == {"finished"}
+    made = room.battle("Name a colour.", MODELS, mode="named")
+    assert room.ended(made) == {"finished"}
     room.state("ready")
     assert "/sleep" in room.log()
     assert "/wake_up" in room.log()
@@ -165,18 +99,16 @@ def test_it_sleeps_and_a_battle_wakes_it(room: Room) -> None:
 
 def test_killed_in_mid_stream_it_comes_back(room: Room) -> None:
     room.state("ready")
-    made = battle(room, "Tell a long story of a whale, with many chapters.", mode="named")
+    made = room.battle("Tell a long story of a whale, with many chapters.", MODELS, mode="named")
     with room.person.watch(made["id"]) as window:
         window.until("delta", "block")
-        os.kill(pid_on(room.port), signal.SIGKILL)
+        os.kill(pid_on(room.ports["real"]), signal.SIGKILL)
         began = time.monotonic()
         ended = window.until_ended()
     assert {frame["type"] for frame in ended.values()} == {"failed"}
     row = room.until(lambda row: row["state"] == "ready" and row["restarts"] == 1)
     print(f"\nkilled and back after {time.monotonic() - began:.0f} s: {json.dumps(row)[:200]}")
-    made = battle(room, "Say hello.", mode="named")
-    with room.person.watch(made["id"]) as window:
-        assert {frame["type"] for frame in window.until_ended().values()} == {"finished"}
+    assert room.ended(room.battle("Say hello.", MODELS, mode="named")) == {"finished"}
 
 
 def test_it_stops_cleanly(room: Room) -> None:
@@ -184,4 +116,4 @@ def test_it_stops_cleanly(room: Room) -> None:
     room.want("stopped")
     room.state("stopped")
     with pytest.raises((AssertionError, StopIteration)):
-        pid_on(room.port)
+        pid_on(room.ports["real"])

@@ -1,7 +1,7 @@
 """The engine room from a terminal."""
 
 from argparse import ArgumentParser
-from dataclasses import replace
+from math import inf
 from typing import IO, Any, cast
 
 from django.conf import settings
@@ -13,17 +13,16 @@ from rich.table import Table
 from providers.engine_services import engine_create, engine_desired_set
 from providers.engines import engine_room
 from providers.engines.configs import architecture_of
-from providers.engines.gpus import NoGpu, gpus_read
+from providers.engines.gpus import NoGpu, gpus_here
 from providers.engines.keeper import Ways
-from providers.engines.packing import Gpu, pack
+from providers.engines.packing import Gpu
 from providers.engines.plan_shown import packing_shown, verdicts_table
-from providers.engines.planner import BITS, FOUR_BIT, fit
+from providers.engines.planner import BITS
 from providers.engines.planner import Wanted as Way
+from providers.engines.plans import memory_of_this_machine, plan_of
 from providers.engines.states import Wanted
 from providers.engines.vllm import LOOPBACK
 from providers.models import Engine
-
-PACKED_CONTEXT = 8192  # where nothing else is said: packing for the longest context would leave room for nobody else
 
 WANTED = {"wake": Wanted.AWAKE, "sleep": Wanted.ASLEEP, "stop": Wanted.STOPPED}
 
@@ -65,11 +64,12 @@ class Command(BaseCommand):
         plan.add_argument("--memory-limit", type=float, action="append", metavar="GIB", help="of a GPU; once for each")
         plan.add_argument("--context", type=int, help="tokens of a conversation; by default the longest of each model")
         plan.add_argument("--concurrency", type=int, default=1, help="such conversations at once")
+        plan.add_argument("--requests", type=int, help="answered at once at most, vLLM's --max-num-seqs")
         plan.add_argument("--quantization", choices=sorted(BITS), default="")
         plan.add_argument("--tensor-parallel", type=int, default=1, help="GPUs that one model is cut over")
         plan.add_argument("--fp8-cache", action="store_true", help="keep keys and values in 8 bits")
         plan.add_argument("--eager", action="store_true", help="without CUDA graphs (--enforce-eager)")
-        plan.add_argument("--host-memory", type=float, default=0, metavar="GIB", help="for the weights of sleepers")
+        plan.add_argument("--host-memory", type=float, metavar="GIB", help="for the weights of sleepers")
 
     def handle(self, *args: Any, **options: Any) -> None:
         match options["verb"]:
@@ -135,42 +135,37 @@ class Command(BaseCommand):
             kv_bytes=1 if options["fp8_cache"] else 0,
             tensor_parallel=options["tensor_parallel"],
             eager=options["eager"],
+            sequences=options["requests"],
         )
-        if min(wanted.concurrency, wanted.tensor_parallel, wanted.context or 1) < 1:
-            raise CommandError("Context, concurrency and tensor parallel size are at least 1.")
+        asked = (wanted.concurrency, wanted.tensor_parallel, wanted.context, wanted.sequences)
+        if any(one is not None and one < 1 for one in asked):
+            raise CommandError("Context, concurrency, requests and tensor parallel size are at least 1.")
         try:
             models = {name: architecture_of(name, (settings.MODELS,)) for name in options["models"]}
         except ValueError as error:
             raise CommandError(str(error)) from None
         console = Console(file=cast(IO[str], self.stdout))
-        largest = max(gpu.memory_gib for gpu in gpus)
-        console.print(verdicts_table({name: (model, fit(model, largest, wanted)) for name, model in models.items()}))
+        # By default this machine's, where the GPUs are this machine's, too.
+        here = 0 if options["memory_limit"] else memory_of_this_machine()
+        host_memory = here if options["host_memory"] is None else options["host_memory"]
+        plan = plan_of(models, gpus, wanted, host_memory_gib=host_memory)
+        console.print(verdicts_table(plan.verdicts))
         if len(models) == 1:
             return
-        ways = {"Together, as asked": wanted if wanted.context else replace(wanted, context=PACKED_CONTEXT)}
-        if not wanted.quantization:
-            ways["Together, in 4 bits"] = replace(
-                wanted, context=wanted.context or PACKED_CONTEXT, quantization=FOUR_BIT
+        for one in plan.sharings:
+            way = one.wanted
+            console.print(
+                f"\n[bold]Together, {one.title.lower()}[/bold], context {way.context:,}, {way.concurrency} at once"
             )
-        for title, way in ways.items():
-            packing = pack(
-                {name: (model, way) for name, model in models.items()}, gpus, host_memory_gib=options["host_memory"]
-            )
-            console.print(f"\n[bold]{title}[/bold], context {way.context:,}, {way.concurrency} at once")
-            console.print(packing_shown(packing, gpus))
-            if not packing.takes_turns and not packing.left_out:
-                break
+            console.print(packing_shown(one.packing, gpus))
 
 
 def _gpus(given: list[float] | None) -> list[Gpu]:
     if given:
-        if min(given) <= 0:
+        if not all(0 < one < inf for one in given):
             raise CommandError("The memory of a GPU is more than 0 GiB.")
         return [Gpu(index, "given", memory) for index, memory in enumerate(given)]
     try:
-        found = gpus_read()
+        return gpus_here(settings.VAR / "engines")
     except NoGpu as error:
         raise CommandError(f"{error}. For example: --memory-limit 24") from None
-    if not found:
-        raise CommandError("There is no GPU here. Give the memory of one: --memory-limit 24")
-    return found
