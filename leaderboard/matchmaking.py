@@ -13,8 +13,7 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import ndtr
+import scipy  # its parts load when they are used: they take a sixth of every start
 
 from leaderboard.statistics.types import Floats
 
@@ -57,7 +56,9 @@ def believe(points: Floats, start: Floats | None = None) -> tuple[Floats, Floats
     for _ in range(STEPS_MAX):
         chances = _chances(strengths)
         gradient = (points - games * chances).sum(axis=1) - PRIOR_PRECISION * strengths
-        step = cho_solve(cho_factor(_precision(games, chances), check_finite=False), gradient, check_finite=False)
+        step = scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(_precision(games, chances), check_finite=False), gradient, check_finite=False
+        )
         size = float(np.abs(step).max(initial=0.0))
         strengths = strengths + step / max(size / STEP_MAX, 1.0)
         if size < TOLERANCE:
@@ -78,7 +79,7 @@ def usefulness(strengths: Floats, covariance: Floats) -> Floats:
     own = np.diag(covariance)
     variance = np.maximum(own[:, None] + own[None, :] - 2 * covariance, 1e-12)
     ahead = strengths[:, None] - strengths[None, :]
-    beaten_by = ndtr(-ahead / np.sqrt(variance))
+    beaten_by = scipy.special.ndtr(-ahead / np.sqrt(variance))
     expected_rank = 0.5 + beaten_by.sum(axis=1)  # each beats itself half the time
     top = np.minimum(1.0, max(TOP_SHARE * n, TOP_LEAST) / expected_rank)
     # In logarithms, of which the largest becomes 0: powers of small variances would vanish.

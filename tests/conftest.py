@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,12 +10,14 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.db import connection
 from django.db.backends.sqlite3.base import DatabaseOperations
+from django.test import override_settings
 from django.utils import translation
 from rest_framework.test import APIClient
 
 from providers.adapters.http import close_clients
-from tests import factories
+from tests import factories, prepared
 from tests.embedded import embedded_server  # noqa: F401 # a fixture
 from tests.fakes.upstream import Upstream
 from tests.line import Line
@@ -22,6 +25,49 @@ from tests.live import Person
 from tests.server import Server, start
 
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        prepared.begin(is_parallel=bool(getattr(config.option, "numprocesses", None)))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        prepared.end()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator[None]:
+    """Each process begins with a copy of one database, which has its tables already."""
+    test = connection.settings_dict["TEST"]
+    test["MIGRATE"] = False
+    if connection.vendor == "postgresql":
+        test["TEMPLATE"] = prepared.database(os.environ["DATABASE_URL"].strip())
+        yield
+        return
+    place = Path(test["NAME"])
+    files = [place.with_name(place.name + ending) for ending in ("", "-wal", "-shm")]
+    for file in files:  # of a run that was killed
+        file.unlink(missing_ok=True)
+    shutil.copy(prepared.database(), place)
+    yield
+    connection.close()
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Django deletes a file that is there; on PostgreSQL it makes the copy itself."""
+    return connection.vendor == "sqlite"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _passwords_are_quick() -> Iterator[None]:
+    """The hash that people's passwords get is slow on purpose."""
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -1,22 +1,19 @@
 """A whole Tourney for tests: daphne in a process of its own, with its own folder and database, as a user has it."""
 
-import atexit
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
-import uuid
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests import prepared
+from tests.commands import ROOT, Commands
+
+__all__ = ["ROOT", "Account", "Server", "free_port", "start"]
 READY_WITHIN_SECONDS = 120.0
 METRICS_TOKEN = "metrics-of-a-test"
 # Not a test worker's own, which is emptied after each test; servers side by side do not meet, for ids are unique.
@@ -39,6 +36,7 @@ class Server:
     accounts: list[Account]
     process: subprocess.Popen[bytes]
     environment: dict[str, str]
+    commands: Commands
 
     @property
     def ws_url(self) -> str:
@@ -46,7 +44,7 @@ class Server:
 
     def manage(self, *arguments: str) -> str:
         """Run manage.py against this server's data."""
-        return _run(["manage.py", *arguments], self.environment)
+        return self.commands.run("manage.py", *arguments)
 
     @property
     def log(self) -> str:
@@ -54,6 +52,11 @@ class Server:
         return (Path(self.environment["TOURNEY_VAR"]) / "web.log").read_text()
 
     def stop(self) -> None:
+        self.shut_down()
+        self.commands.stop()
+
+    def shut_down(self) -> None:
+        """End the web process; `start_again` begins another."""
         self.process.terminate()
         try:
             self.process.wait(10)
@@ -66,7 +69,7 @@ class Server:
         port = free_port()
         address = f"http://127.0.0.1:{port}"
         process = _daphne(self.environment, address)
-        return replace(self, url=address, process=process)
+        return replace(self, url=address, process=process, commands=Commands(self.environment))
 
     def start_again(self) -> None:
         """The same data, a new process."""
@@ -106,13 +109,10 @@ def start(folder: Path, *, upstream_url: str, accounts: int = 10, **variables: s
     }
     if url := environment.get("REDIS_URL", "").strip():
         environment["REDIS_URL"] = f"{url.rpartition('/')[0]}/{REDIS_DATABASE}"
-    prepared = _prepared(environment.get("DATABASE_URL", "").strip())
-    environment["STATIC_ROOT"] = prepared.static
-    if prepared.database_url:
-        environment["DATABASE_URL"] = _database_beside(prepared.database_url, prepared.name)
-    else:
-        shutil.copy(prepared.name, folder)
-    made = json.loads(_run(["-m", "tests.server_data", upstream_url, str(accounts)], environment))
+    environment["DATABASE_URL"] = prepared.database_copy(folder, environment.get("DATABASE_URL", "").strip())
+    environment["STATIC_ROOT"] = prepared.static()
+    commands = Commands(environment)
+    made = json.loads(commands.run("-m", "tests.server_data", upstream_url, str(accounts)))
     address = f"http://127.0.0.1:{port}"
     return Server(
         url=address,
@@ -120,38 +120,8 @@ def start(folder: Path, *, upstream_url: str, accounts: int = 10, **variables: s
         accounts=[Account(**account) for account in made["accounts"]],
         process=_daphne(environment, address),
         environment=environment,
+        commands=commands,
     )
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """What every server begins with: an empty database, to be copied (a file, or a name where there is an address),
-    and the folder of static files."""
-
-    database_url: str
-    name: str
-    static: str
-
-
-@cache
-def _prepared(database_url: str) -> Prepared:
-    """Made once a process: it takes longer than all that follows."""
-    folder = Path(tempfile.mkdtemp(prefix="tourney-server-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    environment = os.environ | {"TOURNEY_VAR": str(folder), "STATIC_ROOT": str(folder / "static")}
-    if database_url:
-        environment["DATABASE_URL"] = _database_beside(database_url)
-    _run(["manage.py", "migrate", "--verbosity", "0"], environment)
-    _run(["manage.py", "collectstatic", "--noinput", "--verbosity", "0"], environment)
-    made = urlsplit(environment["DATABASE_URL"]).path.strip("/") if database_url else str(folder / "tourney.sqlite3")
-    return Prepared(database_url, made, environment["STATIC_ROOT"])
-
-
-def _run(arguments: list[str], environment: dict[str, str]) -> str:
-    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")
-    return done.stdout
 
 
 def _daphne(environment: dict[str, str], address: str) -> subprocess.Popen[bytes]:
@@ -170,17 +140,3 @@ def _daphne(environment: dict[str, str], address: str) -> subprocess.Popen[bytes
             time.sleep(0.05)
     process.kill()
     raise RuntimeError(f"the server did not start:\n{Path(log.name).read_text()}")
-
-
-def _database_beside(url: str, template: str = "template1") -> str:
-    """Make a PostgreSQL database on the server of `url`, empty or as another one is, and return its address."""
-    import psycopg2  # only where there is PostgreSQL
-
-    parts = urlsplit(url)
-    name = f"tourney_test_{uuid.uuid4().hex[:12]}"
-    connection = psycopg2.connect(urlunsplit(parts._replace(path="/postgres")))
-    connection.autocommit = True
-    with connection.cursor() as cursor:
-        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
-    connection.close()
-    return urlunsplit(parts._replace(path=f"/{name}"))

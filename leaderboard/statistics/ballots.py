@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+import scipy  # its parts load when they are used: they take a sixth of every start
 
 from leaderboard.statistics.types import BOTH_BAD, TIE, A, B, Booleans, Counts, Floats, Integers
 
@@ -95,8 +95,8 @@ class Ballots:
         rows = np.arange(len(residual))
         twice = (np.concatenate((rows, rows)), np.concatenate((self.first, self.second)))
         signed = np.concatenate((residual, -residual))
-        single = csr_array((signed, twice), shape=(len(rows), self.n))
-        whole = csr_array(
+        single = scipy.sparse.csr_array((signed, twice), shape=(len(rows), self.n))
+        whole = scipy.sparse.csr_array(
             (signed, (np.concatenate((self.cluster, self.cluster)), twice[1])), shape=(self.clusters, self.n)
         )
         return np.asarray((whole.T @ whole).toarray() - (single.T @ single).toarray())

@@ -10,8 +10,7 @@ Methods for Linear and Nonlinear Equations, section 5.4 (chord method).
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_array
+import scipy  # its parts load when they are used: they take a sixth of every start
 
 from leaderboard.statistics import bradley_terry, connectivity
 from leaderboard.statistics.ballots import Ballots
@@ -101,7 +100,7 @@ class _Base:
     """What all resamples share: the pairs, the data's strengths, and the factor of the data's Hessian."""
 
     pairs: Pairs
-    incidence: csr_array
+    incidence: "scipy.sparse.csr_array"
     strengths: Floats
     prior: float
     factor: tuple[Floats, bool]
@@ -110,7 +109,7 @@ class _Base:
     def at(cls, strengths: Floats, pairs: Pairs, prior: float) -> "_Base":
         m = len(pairs.first)
         ends = (np.concatenate((pairs.first, pairs.second)), np.tile(np.arange(m), 2))
-        incidence = csr_array((np.repeat([1.0, -1.0], m), ends), shape=(pairs.n, m))
+        incidence = scipy.sparse.csr_array((np.repeat([1.0, -1.0], m), ends), shape=(pairs.n, m))
         chances = _chance(strengths[pairs.first] - strengths[pairs.second])
         hessian = pairs.laplacian((pairs.won + pairs.lost) * chances * (1 - chances))
         if prior:
@@ -118,7 +117,7 @@ class _Base:
             hessian += np.diag(prior * alone * (1 - alone))
         else:
             hessian += np.trace(hessian) / pairs.n**2
-        return cls(pairs, incidence, strengths, prior, cho_factor(hessian, check_finite=False))
+        return cls(pairs, incidence, strengths, prior, scipy.linalg.cho_factor(hessian, check_finite=False))
 
     def priors(self, won: Floats, lost: Floats) -> Floats:
         """The prior that each resample needs, (rounds,), in ties."""
@@ -148,7 +147,7 @@ class _Base:
             gradient = np.asarray(self.incidence @ (won[:, going] - played[:, going] * _chance(ahead)))
             if prior[going].any():
                 gradient += prior[going] * (0.5 - _chance(now))
-            step = cho_solve(self.factor, gradient, check_finite=False)
+            step = scipy.linalg.cho_solve(self.factor, gradient, check_finite=False)
             strengths[:, going] = now + step
             size = np.abs(step).max(axis=0)
             slow[going] = size > last[going] / 2

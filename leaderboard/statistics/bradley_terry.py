@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
+import scipy  # its parts load when they are used: they take a sixth of every start
 
 from leaderboard.statistics import connectivity
 from leaderboard.statistics.ballots import Ballots
@@ -153,7 +153,9 @@ def maximise(pairs: Pairs, prior: float) -> tuple[_Point, int]:
             gradient += prior * (0.5 - logistic(point.strengths)[0])
         else:
             hessian += np.trace(hessian) / pairs.n**2
-        step = cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
+        step = scipy.linalg.cho_solve(
+            scipy.linalg.cho_factor(hessian, check_finite=False), gradient, check_finite=False
+        )
         size = float(np.abs(step).max())
         moved = _Point.at(point.strengths + step, pairs, prior)
         while moved.value < point.value - noise:

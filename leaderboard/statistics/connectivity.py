@@ -5,8 +5,7 @@ generalized Bradley-Terry models.
 """
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+import scipy  # its parts load when they are used: they take a sixth of every start
 
 from leaderboard.statistics.pairs import Pairs
 from leaderboard.statistics.types import Booleans, Floats, Integers
@@ -23,8 +22,8 @@ def components(n: int, first: Integers, second: Integers, volume: Floats) -> Int
     """
     if not len(first):
         return np.full(n, ALONE, dtype=np.int64)
-    graph = csr_array((np.ones(len(first)), (first, second)), shape=(n, n))
-    _, group = connected_components(graph, directed=False)
+    graph = scipy.sparse.csr_array((np.ones(len(first)), (first, second)), shape=(n, n))
+    _, group = scipy.sparse.csgraph.connected_components(graph, directed=False)
     sizes = np.bincount(group)
     volumes = np.bincount(group[first], weights=volume, minlength=len(sizes))
     # Equal ones in the order of their first model, so that the numbering is always the same.
@@ -45,8 +44,8 @@ def is_determined(n: int, winners: Integers, losers: Integers) -> bool:
 
     A tie is an edge in both directions.
     """
-    graph = csr_array((np.ones(len(winners)), (winners, losers)), shape=(n, n))
-    groups, _ = connected_components(graph, connection="strong")
+    graph = scipy.sparse.csr_array((np.ones(len(winners)), (winners, losers)), shape=(n, n))
+    groups, _ = scipy.sparse.csgraph.connected_components(graph, connection="strong")
     return bool(groups <= 1)
 
 
@@ -61,8 +60,8 @@ def pairs_determine(pairs: Pairs, won: Booleans | None = None, lost: Booleans | 
 
 def has_circle(n: int, winners: Integers, losers: Integers) -> bool:
     """Whether some models beat each other in a circle, of two or more."""
-    graph = csr_array((np.ones(len(winners)), (winners, losers)), shape=(n, n))
-    groups, _ = connected_components(graph, connection="strong")
+    graph = scipy.sparse.csr_array((np.ones(len(winners)), (winners, losers)), shape=(n, n))
+    groups, _ = scipy.sparse.csgraph.connected_components(graph, connection="strong")
     return bool(groups < n)
 
 

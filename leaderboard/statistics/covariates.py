@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+import scipy  # its parts load when they are used: they take a sixth of every start
 
 from leaderboard.statistics import connectivity, newton
 from leaderboard.statistics.ballots import Ballots
@@ -189,8 +189,8 @@ class _Model:
             values = np.concatenate((many, -many, (many[:, None] * self.covariates[rows]).ravel()))
             columns = (self.rows.first[rows], self.rows.second[rows], self.rows.n + np.tile(np.arange(k), len(rows)))
             places = (np.concatenate((each, each, np.repeat(each, k))), np.concatenate(columns))
-            scores = csr_array((values, places), shape=(len(rows), self.rows.n + k))
+            scores = scipy.sparse.csr_array((values, places), shape=(len(rows), self.rows.n + k))
             _, numbers = np.unique(self.rows.cluster[rows], return_inverse=True)
-            together = csr_array((np.ones(len(rows)), (numbers, each))) @ scores
+            together = scipy.sparse.csr_array((np.ones(len(rows)), (numbers, each))) @ scores
             scatter += (together.T @ together - scores.T @ scores).toarray()
         return scatter

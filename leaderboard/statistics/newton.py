@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy  # its parts load when they are used: they take a sixth of every start
 
 from leaderboard.statistics.types import Floats
 
@@ -47,7 +47,7 @@ def maximise(function: Callable[[Floats], Local], start: Floats, *, free: Floats
         if free is not None:
             hessian = hessian + np.trace(hessian) / len(point) * np.outer(free, free) / float(free @ free)
         try:
-            step = cho_solve(cho_factor(hessian), here.gradient)
+            step = scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian), here.gradient)
         except np.linalg.LinAlgError:
             raise ArithmeticError("the data do not determine every figure") from None
         # Where rounding is all that is left, a step may lower the value by this much.

@@ -9,7 +9,7 @@ of which one ranking is one score, so that its length does not make it count as 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+import scipy  # its parts load when they are used: they take a sixth of every start
 
 from leaderboard.statistics import connectivity, newton
 from leaderboard.statistics.bradley_terry import DECISIVE_NEEDED, PRIOR_TIES, centred, wider
@@ -87,13 +87,13 @@ class _Model:
         total = rankings.number * rankings.weight
         return cls(rankings, rankings.credit.T @ total, rankings.use.T @ total, prior)
 
-    def shares(self, at: Floats) -> tuple[Floats, csr_array]:
+    def shares(self, at: Floats) -> "tuple[Floats, scipy.sparse.csr_array]":
         """The logarithm of the sum over each set, (sets,), and each member's chance to be chosen, (sets, n)."""
         sets = self.rankings.sets
         highest = float(at.max())
         sums = np.asarray(sets @ np.exp(at - highest))
-        chances = diags_array(1 / sums) @ sets @ diags_array(np.exp(at - highest))
-        return np.log(sums) + highest, csr_array(chances)
+        chances = scipy.sparse.diags_array(1 / sums) @ sets @ scipy.sparse.diags_array(np.exp(at - highest))
+        return np.log(sums) + highest, scipy.sparse.csr_array(chances)
 
     def log_likelihood(self, at: Floats) -> float:
         """Nats, without the prior."""
@@ -104,7 +104,7 @@ class _Model:
         used = np.asarray(chances.T @ self.use)
         value = float(self.credit @ at - self.use @ logs)
         gradient = self.credit - used
-        hessian = np.diag(used) - (chances.T @ diags_array(self.use) @ chances).toarray()
+        hessian = np.diag(used) - (chances.T @ scipy.sparse.diags_array(self.use) @ chances).toarray()
         if self.prior:
             chance, above, below = logistic(at)
             value += self.prior / 2 * float((above + below).sum())
@@ -123,9 +123,11 @@ class _Model:
     def _scatter(self, at: Floats) -> Floats:
         """The covariance of the scores; equal rankings that one row stands for are independent of each other."""
         rankings = self.rankings
-        single = csr_array(diags_array(rankings.weight) @ (rankings.credit - rankings.use @ self.shares(at)[1]))
-        many = csr_array(diags_array(rankings.number) @ single)
+        single = scipy.sparse.csr_array(
+            scipy.sparse.diags_array(rankings.weight) @ (rankings.credit - rankings.use @ self.shares(at)[1])
+        )
+        many = scipy.sparse.csr_array(scipy.sparse.diags_array(rankings.number) @ single)
         rows = np.arange(len(rankings.cluster))
-        together = csr_array((np.ones(len(rows)), (rankings.cluster, rows))) @ many
+        together = scipy.sparse.csr_array((np.ones(len(rows)), (rankings.cluster, rows))) @ many
         scatter = single.T @ many + together.T @ together - many.T @ many
         return np.asarray(scatter.toarray())

@@ -10,7 +10,7 @@ from math import comb
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+import scipy  # its parts load when they are used: they take a sixth of every start
 
 from leaderboard.statistics.types import Booleans, Floats, Integers, Tally
 
@@ -32,9 +32,9 @@ class Rankings:
     """
 
     n: int
-    credit: csr_array
-    sets: csr_array
-    use: csr_array
+    credit: "scipy.sparse.csr_array"
+    sets: "scipy.sparse.csr_array"
+    use: "scipy.sparse.csr_array"
     number: Floats
     weight: Floats
     cluster: Integers
@@ -90,9 +90,9 @@ class Rankings:
         inside = np.asarray(self.sets @ chosen.astype(np.float64)) > 0
         return Rankings(
             int(chosen.sum()),
-            csr_array(self.credit[:, chosen]),
-            csr_array(self.sets[inside][:, chosen]),
-            csr_array(self.use[:, inside]),
+            scipy.sparse.csr_array(self.credit[:, chosen]),
+            scipy.sparse.csr_array(self.sets[inside][:, chosen]),
+            scipy.sparse.csr_array(self.use[:, inside]),
             self.number,
             self.weight,
             self.cluster,
@@ -130,7 +130,9 @@ def _choices(models: Integers, places: Integers) -> _Choices:
     return choices
 
 
-def _matrices(n: int, rankings: list[_Choices]) -> tuple[csr_array, csr_array, csr_array]:
+def _matrices(
+    n: int, rankings: list[_Choices]
+) -> "tuple[scipy.sparse.csr_array, scipy.sparse.csr_array, scipy.sparse.csr_array]":
     known: dict[tuple[int, ...], int] = {}
     uses = [
         (row, known.setdefault(members, len(known)), share)
@@ -146,9 +148,11 @@ def _matrices(n: int, rankings: list[_Choices]) -> tuple[csr_array, csr_array, c
     )
 
 
-def _sparse(entries: list[tuple[int, int, float]], shape: tuple[int, int]) -> csr_array:
+def _sparse(entries: list[tuple[int, int, float]], shape: tuple[int, int]) -> "scipy.sparse.csr_array":
     rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
-    return csr_array((np.array(values, dtype=np.float64), (np.array(rows, int), np.array(columns, int))), shape=shape)
+    return scipy.sparse.csr_array(
+        (np.array(values, dtype=np.float64), (np.array(rows, int), np.array(columns, int))), shape=shape
+    )
 
 
 def _tally(n: int, rankings: list[_Choices], number: Floats) -> Tally:

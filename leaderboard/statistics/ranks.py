@@ -1,7 +1,7 @@
 """Places with the doubt in them: ranks, the ranks that the data allow, and tiers."""
 
 import numpy as np
-from scipy.special import ndtr
+import scipy  # its parts load when they are used: they take a sixth of every start
 
 from leaderboard.statistics.types import Booleans, Floats, Integers, Ranks
 
@@ -64,7 +64,7 @@ def certainly_better(ratings: Floats, covariance: Floats, *, alpha: float = ALPH
     variances = np.diag(inner)
     spread = np.sqrt(np.maximum(variances[:, None] + variances[None, :] - 2 * inner, 1e-12))
     one, other = np.nonzero(~np.eye(len(rated), dtype=np.bool_))
-    p = ndtr(-((value[one] - value[other]) / spread[one, other]))
+    p = scipy.special.ndtr(-((value[one] - value[other]) / spread[one, other]))
     order = np.argsort(p, kind="stable")
     passes = p[order] * np.arange(len(p), 0, -1) <= alpha
     passed = order[: int(np.argmin(passes)) if not passes.all() else len(p)]

@@ -6,7 +6,7 @@ Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
+import scipy  # its parts load when they are used: they take a sixth of every start
 
 from leaderboard.statistics.ballots import Ballots
 from leaderboard.statistics.pairs import Pairs
@@ -27,8 +27,8 @@ class Kinds:
     """
 
     number: Integers
-    won: csr_array
-    lost: csr_array
+    won: "scipy.sparse.csr_array"
+    lost: "scipy.sparse.csr_array"
 
     def draw(self, rounds: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Points won and lost by the first of each pair in each resample, each of the shape (m, rounds)."""
@@ -78,8 +78,8 @@ def kinds_of(pairs: Pairs, number: Tally, weight: Tally, ballots: Ballots | None
     counts, pair, share = counts[some], pair[some], share[some]
     each = np.maximum(weights[some] / counts, 0.0)
     k = np.arange(len(counts))
-    won = csr_array((each * share, (pair, k)), shape=(m, len(k)))
-    lost = csr_array((each * (1 - share), (pair, k)), shape=(m, len(k)))
+    won = scipy.sparse.csr_array((each * share, (pair, k)), shape=(m, len(k)))
+    lost = scipy.sparse.csr_array((each * (1 - share), (pair, k)), shape=(m, len(k)))
     numbers = counts.astype(np.int64)
     if extra is None:
         won.eliminate_zeros()
@@ -92,8 +92,8 @@ def kinds_of(pairs: Pairs, number: Tally, weight: Tally, ballots: Ballots | None
     )
 
 
-def _beside(left: csr_array, right: csr_array) -> csr_array:
-    both = csr_array(hstack((left, right), format="csr"))
+def _beside(left: "scipy.sparse.csr_array", right: "scipy.sparse.csr_array") -> "scipy.sparse.csr_array":
+    both = scipy.sparse.csr_array(scipy.sparse.hstack((left, right), format="csr"))
     both.eliminate_zeros()
     return both
 
@@ -103,8 +103,8 @@ class _Contents:
     """Different contents of ballots, and what all ballots together take from the cells (won, lost, tied; 3m)."""
 
     number: Integers
-    won: csr_array
-    lost: csr_array
+    won: "scipy.sparse.csr_array"
+    lost: "scipy.sparse.csr_array"
     cells: Floats
     cell_weights: Floats
 
@@ -121,8 +121,8 @@ class _Contents:
         number, cell, weight, kind = _alike(ballots.cluster, cell, ballots.weight)
         share = np.array([1.0, 0.0, 0.5])[cell // m]
         shape = (m, len(number))
-        won = csr_array((weight * share, (cell % m, kind)), shape=shape)
-        lost = csr_array((weight * (1 - share), (cell % m, kind)), shape=shape)
+        won = scipy.sparse.csr_array((weight * share, (cell % m, kind)), shape=shape)
+        lost = scipy.sparse.csr_array((weight * (1 - share), (cell % m, kind)), shape=shape)
         return cls(number, won, lost, cells, cell_weights)
 
 

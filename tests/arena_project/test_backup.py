@@ -4,16 +4,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
-from uuid import uuid4
 
 import pytest
 from django.conf import settings as project
 
 from arena_project import backup
+from tests import prepared
 
 BEGIN = """
 import os, sys, threading, django
@@ -30,7 +28,6 @@ OLD = (
 from django.core.files.base import ContentFile
 from common.audit import Deed, note
 from tests import factories
-call_command("migrate", verbosity=0)
 person, models = factories.user(), [factories.language_model() for _ in range(2)]
 begun, stop = threading.Event(), threading.Event()
 
@@ -80,31 +77,20 @@ call_command("restore", sys.argv[1], "--replace")
 
 
 @pytest.fixture
-def installations(tmp_path: Path) -> Iterator[list[dict[str, str]]]:
-    """The environments of two, on databases of their own: PostgreSQL where DATABASE_URL names one, else SQLite."""
-    made, databases = [], []
-    for name in ("old", "new"):
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
-        environment |= {"TOURNEY_VAR": str(tmp_path / name)}
-        if url := os.environ.get("DATABASE_URL"):
-            parts = urlsplit(url)
-            databases.append(f"tourney_backup_{uuid4().hex[:10]}")
-            environment["DATABASE_URL"] = urlunsplit(parts._replace(path=f"/{databases[-1]}"))
-            _sql(url, f'CREATE DATABASE "{databases[-1]}"')
-        made.append(environment)
-    yield made
-    for database in databases:
-        _sql(os.environ["DATABASE_URL"], f'DROP DATABASE "{database}" WITH (FORCE)')
-
-
-def _sql(url: str, statement: str) -> None:
-    import psycopg2
-
-    connection = psycopg2.connect(urlunsplit(urlsplit(url)._replace(path="/postgres")))
-    connection.autocommit = True
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
-    connection.close()
+def installations(tmp_path: Path) -> list[dict[str, str]]:
+    """The environments of two, on databases of their own: PostgreSQL where DATABASE_URL names one, else SQLite. The
+    first has its tables, the second has none."""
+    url = os.environ.get("DATABASE_URL", "")
+    old, new = (
+        {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
+        | {"TOURNEY_VAR": str(tmp_path / name)}
+        for name in ("old", "new")
+    )
+    (tmp_path / "old").mkdir()
+    old["DATABASE_URL"] = prepared.database_copy(tmp_path / "old", url)
+    if url:
+        new["DATABASE_URL"] = prepared.database_make(url)
+    return [old, new]
 
 
 def run(script: str, environment: dict[str, str], folder: Path) -> str:

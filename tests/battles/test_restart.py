@@ -25,7 +25,7 @@ def _responses(person: Person, battle: JSON) -> dict[str, JSON]:
 
 def test_a_server_that_is_shut_down_stores_what_it_was_writing(server: Server, person: Person) -> None:
     battle = _battle_in_mid_stream(person)
-    server.stop()
+    server.shut_down()
     server.start_again()
     responses = _responses(person, battle)
     assert set(responses) == {"finished", "interrupted"}

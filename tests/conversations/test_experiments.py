@@ -174,14 +174,15 @@ def test_a_cell_that_fails_costs_no_other(server: Server, tmp_path: Path) -> Non
     assert "--resume" in str(failed.value)
 
 
-@pytest.mark.xdist_group("server")
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("text", "says"), [("name: [", "line"), ("nmae: x", "line 1: nmae"), ("- 3", "keys"), ("name: x", "scenarios")]
 )
-def test_a_bad_file_is_refused_with_its_line(server: Server, tmp_path: Path, text: str, says: str) -> None:
+def test_a_bad_file_is_refused_with_its_line(tmp_path: Path, text: str, says: str) -> None:
+    factories.staff()
     (tmp_path / "bad.yaml").write_text(text)
-    with pytest.raises(RuntimeError, match=says):
-        server.manage("experiment_run", str(tmp_path / "bad.yaml"))
+    with pytest.raises(CommandError, match=says):
+        call_command("experiment_run", str(tmp_path / "bad.yaml"))
 
 
 @pytest.mark.django_db(transaction=True)
