@@ -110,7 +110,7 @@ def answers_clear(before: datetime) -> None:
 def states_refresh() -> None:
     """Say which engines nobody looks after, and have the leaderboard made if it is out of date."""
     from leaderboard.services import snapshots_request
-    from providers.engine_services import engines_unseen_note
+    from providers.engines.services import engines_unseen_note
 
     engines_unseen_note()
     snapshots_request()

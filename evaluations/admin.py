@@ -1,5 +1,5 @@
 """Question sets, references and judge prompts in the admin; runs and what came of them only to look at. Judged battles
-are in `battle_admin`."""
+are in `battles.admin`."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import ReadOnly
-from evaluations.battle_admin import BattleJudgmentAdmin
+from evaluations.battles.admin import BattleJudgmentAdmin
 from evaluations.models import (
     Answer,
     JudgePrompt,

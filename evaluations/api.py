@@ -23,14 +23,14 @@ from django.db.models import Q
 from accounts.models import User
 from common.charts.figure import WIDE, Figure, svg_file
 from common.charts.png import png
-from evaluations.battle_agreement import battle_agreement
+from evaluations.battles.agreement import battle_agreement
 from evaluations.engine import Counts
 from evaluations.errors import EvaluationInvalid
-from evaluations.figures import figures_of
-from evaluations.html_report import as_html
 from evaluations.models import QuestionSet, Run
-from evaluations.questions import OWN_SET
-from evaluations.reports import as_csv, as_markdown
+from evaluations.questions.loading import OWN_SET
+from evaluations.reports.figures import figures_of
+from evaluations.reports.html import as_html
+from evaluations.reports.tables import as_csv, as_markdown
 from evaluations.results import results
 from evaluations.selectors import games_of, scores_of
 from evaluations.services import battles_judge, run_create, run_do, run_export
@@ -209,7 +209,7 @@ def free_name() -> str:
 
 async def judge_battles(*, judge: str, limit: int | None = None) -> dict[str, dict[str, Any]]:
     """Have a judge judge the battles that people voted on and share, and say how far judges agree with people, as
-    `evaluations.battle_agreement.battle_agreement` describes it. Raises TourneyError."""
+    `evaluations.battles.agreement.battle_agreement` describes it. Raises TourneyError."""
 
     def judged() -> dict[str, dict[str, Any]]:
         battles_judge(owner=owner(), judge=model(judge), limit=limit)

@@ -1,6 +1,7 @@
 from django.urls import path
 
-from evaluations import question_api, result_api, run_api
+from evaluations import result_api, run_api
+from evaluations.questions import api as question_api
 from evaluations.talks import api
 
 EXPERIMENT = "experiments/<uuid:experiment_id>/"

@@ -7,5 +7,6 @@ class EvaluationsConfig(AppConfig):
 
     def ready(self) -> None:
         # Registers its kinds of jobs; the registry must be full first.
-        from evaluations import question_uploads, work  # noqa: F401
+        from evaluations import work  # noqa: F401
+        from evaluations.questions import uploads  # noqa: F401
         from evaluations.talks import running  # noqa: F401

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
-from evaluations import files
+from evaluations.fastchat.rows import Row
 from evaluations.judges import template_problem
 from evaluations.models import JudgePrompt
 from evaluations.verdicts import RATINGS_FORM, READERS
@@ -17,7 +17,7 @@ PROMPT_FAMILIES = ("fastchat", IMPORTED_FAMILY, "tourney")
 
 
 @transaction.atomic
-def judge_prompts_store(*, family: str, rows: Iterable[files.Row]) -> int:
+def judge_prompts_store(*, family: str, rows: Iterable[Row]) -> int:
     """Judge prompts in FastChat's format; return how many are new. One that has changed becomes a new version.
 
     Those that the rows say are of another family come from an export of ours. They stay apart, so that no file changes

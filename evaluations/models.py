@@ -8,8 +8,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from evaluations.battle_models import BattleJudgment, BattleReport
-from evaluations.question_models import (
+from evaluations.battles.models import BattleJudgment, BattleReport
+from evaluations.questions.models import (
     JudgePrompt,
     Question,
     QuestionSet,
@@ -18,8 +18,8 @@ from evaluations.question_models import (
     are_turns,
     is_template,
 )
-from evaluations.reading_models import PersonVote, RunPair, Summary, VoteSet
-from evaluations.talk_models import TalkJudgment
+from evaluations.reading.models import PersonVote, RunPair, Summary, VoteSet
+from evaluations.talks.models import TalkJudgment
 from evaluations.verdicts import State, Winner
 from providers.models import GeneratedText, LanguageModel
 

@@ -15,10 +15,10 @@ from common.api_views import checked, page_of
 from common.downloads import stream_download
 from evaluations import selectors, services
 from evaluations.errors import ResultsNotReady
-from evaluations.exporting import run_zip
+from evaluations.fastchat.exporting import run_zip
 from evaluations.reading import serializers as shapes
 from evaluations.reading.summaries import Reading, reading_of
-from evaluations.reports import as_csv, as_markdown
+from evaluations.reports.tables import as_csv, as_markdown
 
 
 def _user(request: Request) -> User:

@@ -1,18 +1,18 @@
 """Every write of evaluations."""
 
-from evaluations.battle_judging import battles_judge, battles_judge_start
+from evaluations.battles.judging import battles_judge, battles_judge_start
 from evaluations.deleting import run_delete
-from evaluations.exporting import run_export
-from evaluations.importing import run_import
+from evaluations.fastchat.exporting import run_export
+from evaluations.fastchat.importing import run_import
 from evaluations.judge_prompts import judge_prompts_store
-from evaluations.question_uploads import questions_upload, questions_upload_confirm
-from evaluations.questions import (
+from evaluations.questions.loading import (
     question_set_delete,
     question_set_store,
     questions_import,
     questions_seed,
     reference_correct,
 )
+from evaluations.questions.uploads import questions_upload, questions_upload_confirm
 from evaluations.reading.battles import battle_report_refresh
 from evaluations.reading.run_pairs import run_pair_get, run_pair_refresh
 from evaluations.reading.summaries import summary_refresh, summary_want

@@ -1,6 +1,8 @@
 from django.urls import path
 
-from evaluations import extending_views, set_import_views, set_views, views
+from evaluations import extending_views, views
+from evaluations.questions import import_views as set_import_views
+from evaluations.questions import views as set_views
 from evaluations.reading import answer_views, compare_views, vote_views
 from evaluations.reading import views as reading
 from evaluations.talks import views as talk_views

@@ -23,13 +23,13 @@ from accounts.models import Job, User
 from common.errors import TourneyError
 from evaluations import services
 from evaluations.estimating import Estimate, estimate
-from evaluations.figures import figures_from
 from evaluations.forms import RunForm
 from evaluations.matrix import matrix, matrix_stored
 from evaluations.models import Run, Summary
 from evaluations.planning import chosen_questions, is_complete, plan_of
 from evaluations.reading.summaries import Reading, head_of, means_by_version, reading_of, versions_of
 from evaluations.reading.views import references_of
+from evaluations.reports.figures import figures_from
 from evaluations.selectors import is_under_way, newest_reference, run_of_or_404, runs_of
 
 RUNS_A_PAGE = 25

@@ -4,7 +4,7 @@ from typing import Any
 
 from accounts.jobs import Progress, job_kind
 from accounts.models import Job
-from evaluations import battle_judging
+from evaluations.battles import judging
 from evaluations.running import KIND, run_work
 
 
@@ -14,7 +14,7 @@ def evaluation_work(job: Job, progress: Progress) -> dict[str, Any]:
     return run_work(job.parameters, progress)
 
 
-@job_kind(battle_judging.KIND)
+@job_kind(judging.KIND)
 def battle_judging_work(job: Job, progress: Progress) -> dict[str, Any]:
     """Safe to begin again: only what is missing is done."""
-    return battle_judging.battles_work(job.parameters, job.owner, progress)
+    return judging.battles_work(job.parameters, job.owner, progress)

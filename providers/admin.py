@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import Audited
 from providers.endpoint_admin import HTTPS, EndpointAdmin
-from providers.engine_admin import EngineAdmin
+from providers.engines.admin import EngineAdmin
 from providers.models import LanguageModel
 from providers.usage_admin import UsageAdmin
 

@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from common.api_views import checked
 from common.audit import Deed, note
-from providers.engine_services import engine_desired_set
+from providers.engines.services import engine_desired_set
 from providers.engines.states import Wanted
 from providers.models import Engine, LanguageModel
 from providers.selectors import models_listed

@@ -9,7 +9,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from providers.engine_models import Engine
+from providers.engines.models import Engine
 from providers.engines.states import SLEEPY
 from providers.generation_models import GeneratedText
 from providers.validators import are_quirks, are_tags, holds_no_secret_of_ours, may_be_asked

@@ -6,7 +6,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import evaluations.question_models
+import evaluations.questions.models
 
 
 class Migration(migrations.Migration):
@@ -82,7 +82,7 @@ class Migration(migrations.Migration):
                 ),
                 ("has_reference", models.BooleanField(default=False)),
                 ("system_prompt", models.TextField(blank=True)),
-                ("template", models.TextField(validators=[evaluations.question_models.is_template])),
+                ("template", models.TextField(validators=[evaluations.questions.models.is_template])),
                 (
                     "output_format",
                     models.CharField(
@@ -117,7 +117,7 @@ class Migration(migrations.Migration):
                     "turns",
                     models.JSONField(
                         help_text="What the user says, turn by turn.",
-                        validators=[evaluations.question_models.are_turns],
+                        validators=[evaluations.questions.models.are_turns],
                     ),
                 ),
                 (
@@ -130,7 +130,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         default=list,
                         help_text="How answers are scored, as docs/evaluations.md says; empty: by judges.",
-                        validators=[evaluations.question_models.are_scorers],
+                        validators=[evaluations.questions.models.are_scorers],
                     ),
                 ),
                 (
@@ -152,7 +152,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("version", models.PositiveIntegerField(default=1)),
                 ("author", models.CharField(help_text="Who wrote it: a person, or a model.", max_length=100)),
-                ("turns", models.JSONField(validators=[evaluations.question_models.are_turns])),
+                ("turns", models.JSONField(validators=[evaluations.questions.models.are_turns])),
                 ("doubt", models.TextField(blank=True, help_text="Why it may be wrong; empty where nobody says so.")),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (

@@ -7,7 +7,7 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from evaluations.agreement import Share
-from evaluations.battle_agreement import battle_votes
+from evaluations.battles.agreement import battle_votes
 from evaluations.models import BattleReport
 from evaluations.reading.judging import share
 from evaluations.reading.summaries import ASKED_SECONDS, enqueue

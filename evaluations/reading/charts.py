@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _g
 from common.charts.figure import Axis, Figure
 from common.charts.heatmap import Heatmap
 from common.charts.intervals import IntervalRow, Intervals
-from evaluations.figures import agreement
 from evaluations.reading.summaries import Reading
+from evaluations.reports.figures import agreement
 
 
 def judging_figures(reading: Reading) -> dict[str, Figure]:

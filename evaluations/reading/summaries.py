@@ -11,10 +11,10 @@ from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
-from evaluations.figures import Facts, facts_stored
 from evaluations.fitting import measured
 from evaluations.models import Run, Summary
 from evaluations.reading.judging import agreement_matrix, judging_report
+from evaluations.reports.figures import Facts, facts_stored
 from evaluations.results import results
 from evaluations.scoring import distribution
 from evaluations.selectors import cost_of, judgments_under, reference_versions, scores_of, states_of

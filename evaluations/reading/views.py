@@ -14,12 +14,12 @@ from accounts.models import User
 from common.charts.figure import Figure
 from common.charts.views import FORMATS, chart_response
 from evaluations import services
-from evaluations.figures import FIGURES, Facts, figures_of
-from evaluations.html_report import as_html
 from evaluations.models import Run
 from evaluations.reading.charts import judging_figures
 from evaluations.reading.summaries import Reading, reading_of
-from evaluations.reports import as_csv, as_markdown
+from evaluations.reports.figures import FIGURES, Facts, figures_of
+from evaluations.reports.html import as_html
+from evaluations.reports.tables import as_csv, as_markdown
 from evaluations.selectors import run_of_or_404, scores_of, vote_sets_of
 
 

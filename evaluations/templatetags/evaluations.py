@@ -8,13 +8,13 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
-from evaluations import reports
 from evaluations.matrix import Cell, Line
 from evaluations.reading.charts import part_words
+from evaluations.reports.tables import scorer_rows
 from evaluations.verdicts import State
 
 register = template.Library()
-register.filter("scorer_rows", reports.scorer_rows)
+register.filter("scorer_rows", scorer_rows)
 register.filter("part_words", part_words)
 
 

@@ -16,11 +16,11 @@ from django.utils import timezone
 
 from common.database import in_database_thread
 from common.processes import Guard
-from providers.engine_models import Engine
-from providers.engine_services import engine_note, engines_put_to_sleep
 from providers.engines.gpus import gpus_note
 from providers.engines.keeper import Keeper, Ways
+from providers.engines.models import Engine
 from providers.engines.process import GRACE_SECONDS
+from providers.engines.services import engine_note, engines_put_to_sleep
 from providers.engines.sharing import Sharer, decide
 from providers.engines.states import Report, Wanted
 

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from common.database import in_database_thread
 from providers.adapters.base import ErrorKind, ProviderError
-from providers.engine_services import engine_wake
+from providers.engines.services import engine_wake
 from providers.engines.states import SLEEPY, State
 
 LOOK_SECONDS = 0.5

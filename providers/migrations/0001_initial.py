@@ -8,7 +8,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-import providers.engine_models
+import providers.engines.models
 import providers.validators
 
 
@@ -466,7 +466,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         default=list,
                         help_text='More arguments for vLLM, one text each, as ["--max-num-seqs", "64"]. No shell reads them.',
-                        validators=[providers.engine_models.are_arguments],
+                        validators=[providers.engines.models.are_arguments],
                     ),
                 ),
                 (

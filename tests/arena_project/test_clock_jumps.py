@@ -26,7 +26,7 @@ from conversations.models import Conversation, Experiment
 from conversations.services import conversations_sweep
 from providers import live
 from providers.adapters.base import Message
-from providers.engine_services import engine_create, engines_unseen_note
+from providers.engines.services import engine_create, engines_unseen_note
 from providers.engines.states import State
 from providers.models import Engine
 from providers.selectors import target_for

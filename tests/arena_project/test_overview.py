@@ -15,7 +15,7 @@ from arena_project.model_figures import models_since
 from arena_project.overview import EndpointState, changes, charts_since, endpoint_states, figures_between
 from battles.models import Battle, Preference, Response
 from battles.services import preference_record
-from providers.engine_services import engine_create, engine_note
+from providers.engines.services import engine_create, engine_note
 from providers.engines.states import Report, State
 from providers.models import Usage
 from tests import factories

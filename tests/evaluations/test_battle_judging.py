@@ -9,8 +9,8 @@ from accounts import jobs
 from accounts.models import Job, User
 from battles.models import Battle, Preference, Response
 from battles.services import preference_record
-from evaluations.battle_agreement import battle_agreement
-from evaluations.battle_judging import battles_estimate, battles_judge
+from evaluations.battles.agreement import battle_agreement
+from evaluations.battles.judging import battles_estimate, battles_judge
 from evaluations.models import BattleJudgment
 from evaluations.services import battle_report_refresh
 from leaderboard.models import Comparison

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from evaluations.errors import QuestionsInvalid
-from evaluations.exporting import run_export
-from evaluations.importing import RunReport, run_import
+from evaluations.fastchat.exporting import run_export
+from evaluations.fastchat.importing import RunReport, run_import
 from evaluations.models import Judgment, Question, QuestionSet, Run
-from evaluations.questions import DOUBTED, questions_import
+from evaluations.questions.loading import DOUBTED, questions_import
 from evaluations.scoring import games_table, orders, scores_table
 from evaluations.selectors import games_of, scores_of
 from tests import factories

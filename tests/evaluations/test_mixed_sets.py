@@ -9,11 +9,11 @@ from django.core.exceptions import ValidationError
 
 from evaluations.errors import QuestionsInvalid
 from evaluations.estimating import estimate
-from evaluations.exporting import run_export
+from evaluations.fastchat.exporting import run_export
 from evaluations.judge_prompts import judge_prompt_store
 from evaluations.models import JudgePrompt, Question, Run
 from evaluations.planning import plan_of
-from evaluations.questions import questions_import
+from evaluations.questions.loading import questions_import
 from evaluations.reading.summaries import cells_of
 from evaluations.selectors import scores_of, states_of
 from evaluations.services import run_do

@@ -15,7 +15,7 @@ import yaml
 
 from evaluations.models import Question
 from evaluations.options import TEMPERATURES
-from evaluations.questions import OWN_FILE
+from evaluations.questions.loading import OWN_FILE
 from evaluations.services import questions_seed
 
 # Source: FastChat, fastchat/llm_judge/common.py (NEED_REF_CATS)

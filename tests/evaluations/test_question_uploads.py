@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from accounts import jobs
 from accounts.models import Job
-from evaluations import question_uploads
 from evaluations.models import Question, QuestionSet, ReferenceAnswer
-from evaluations.questions import DOUBTED, OWN_FILE
+from evaluations.questions import uploads
+from evaluations.questions.loading import DOUBTED, OWN_FILE
 from tests import factories
 from tests.evaluations.scripted import Ground
 
@@ -177,11 +177,11 @@ def test_an_answered_question_keeps_its_words(admin: Client, tiny: Ground) -> No
 def test_pages_refuse_who_is_no_administrator_and_too_large_a_file(
     client: Client, admin: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluations.set_import_views.FILE_MAX_BYTES", 10)
+    monkeypatch.setattr("evaluations.questions.import_views.FILE_MAX_BYTES", 10)
     file = SimpleUploadedFile("set.yaml", YAML)
     answer = admin.post(reverse("evaluations:set_import"), {"file": file, "slug": "talk"})
     assert answer.status_code == 400
-    job = Job.objects.create(owner=factories.staff(), kind=question_uploads.KIND, parameters={})
+    job = Job.objects.create(owner=factories.staff(), kind=uploads.KIND, parameters={})
     assert admin.get(reverse("evaluations:set_checked", args=(job.pk,))).status_code == 404, "another's"
     client.force_login(factories.user())
     assert client.get(reverse("evaluations:set_import")).status_code == 403

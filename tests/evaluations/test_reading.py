@@ -14,13 +14,13 @@ from scipy.stats import false_discovery_control
 from common.charts.figure import svg_file
 from common.charts.paint import colour_of, light
 from evaluations.agreement import Vote
-from evaluations.figures import figures_of
 from evaluations.models import ReferenceAnswer, Run, RunPair, Summary, VoteSet
 from evaluations.reading.answers import Filter, rows
 from evaluations.reading.differences import changes, differences, holm
 from evaluations.reading.judging import Judged, leanings
 from evaluations.reading.texts import pieces
 from evaluations.reading.votes import beside, votes_report
+from evaluations.reports.figures import figures_of
 from evaluations.scoring import Game, Score
 from evaluations.selectors import games_of, newest_reference, scores_of
 from evaluations.services import (

@@ -11,11 +11,11 @@ from django.core.management import CommandError, call_command
 
 from evaluations import api
 from evaluations.errors import EvaluationInvalid
-from evaluations.figures import FIGURES
 from evaluations.fitting import fits
-from evaluations.html_report import headline
 from evaluations.memory import Watch, listener
 from evaluations.models import Question, Run, Summary
+from evaluations.reports.figures import FIGURES
+from evaluations.reports.html import headline
 from evaluations.services import run_do, run_start
 from providers.models import Engine
 from tests.evaluations.scripted import Always, Ground, Says

@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evaluations import api
-from evaluations.importing import run_import
+from evaluations.fastchat.importing import run_import
 from evaluations.models import Run
-from evaluations.reports import as_csv, as_markdown
+from evaluations.reports.tables import as_csv, as_markdown
 from evaluations.results import comparison, results
 from evaluations.services import run_do, run_export
 from tests import factories

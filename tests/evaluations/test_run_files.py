@@ -12,8 +12,8 @@ import pytest
 from django.utils import timezone
 
 from evaluations.errors import QuestionsInvalid
-from evaluations.exporting import run_export, run_zip
-from evaluations.importing import run_import
+from evaluations.fastchat.exporting import run_export, run_zip
+from evaluations.fastchat.importing import run_import
 from evaluations.models import JudgePrompt, Judgment, Run
 from evaluations.scored import scorers_of
 from evaluations.scoring import games_table, scores_table

@@ -15,10 +15,10 @@ from django.utils.html import escape
 from pytest_django import Settings
 
 from accounts.models import AuditEntry
-from providers.engine_services import engines_make
 from providers.engines import gpus
 from providers.engines.configs import known
 from providers.engines.packing import Gpu
+from providers.engines.services import engines_make
 from providers.models import Engine, LanguageModel
 from tests import factories
 

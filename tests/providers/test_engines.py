@@ -19,14 +19,14 @@ from pytest_django.asserts import assertNumQueries  # type: ignore[attr-defined]
 from common.database import in_database_thread
 from providers.adapters.base import WAKING, ErrorKind, Message, ProviderError, Queued, TextDelta
 from providers.client import stream_answer
-from providers.engine_services import (
+from providers.engines.engine_room import AlreadyRunning, EngineRoom, only_one
+from providers.engines.services import (
     engine_desired_set,
     engine_endpoint_sync,
     engine_note,
     engine_wake,
     engines_unseen_note,
 )
-from providers.engines.engine_room import AlreadyRunning, EngineRoom, only_one
 from providers.engines.states import Report, State, Wanted
 from providers.models import Engine, LanguageModel
 from providers.selectors import target_for

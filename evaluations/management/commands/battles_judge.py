@@ -8,9 +8,9 @@ from rich.progress import Progress
 
 from common.errors import TourneyError
 from evaluations import api
-from evaluations.battle_agreement import battle_agreement
-from evaluations.battle_judging import battles_estimate
-from evaluations.console import table
+from evaluations.battles.agreement import battle_agreement
+from evaluations.battles.judging import battles_estimate
+from evaluations.reports.console import table
 from evaluations.services import battles_judge
 
 

@@ -19,7 +19,6 @@ from accounts.jobs import JobCancelled
 from common.errors import TourneyError
 from common.text import counted
 from evaluations import api
-from evaluations.console import summary
 from evaluations.engine import Counts
 from evaluations.errors import RunBusy
 from evaluations.estimating import Estimate, estimate
@@ -27,6 +26,7 @@ from evaluations.fitting import fits, measured
 from evaluations.models import Run
 from evaluations.options import Options
 from evaluations.planning import plan_of
+from evaluations.reports.console import summary
 from evaluations.scored import peaks_of
 from evaluations.selectors import is_judged_by_itself, is_under_way, states_of
 from evaluations.services import run_clear_failed, run_create, run_do, run_extend

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import User
 from common.errors import TourneyError
-from evaluations.console import summary
+from evaluations.reports.console import summary
 from evaluations.services import run_import
 
 

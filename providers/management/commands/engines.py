@@ -10,7 +10,6 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.table import Table
 
-from providers.engine_services import engine_create, engine_desired_set
 from providers.engines import engine_room
 from providers.engines.configs import architecture_of
 from providers.engines.gpus import NoGpu, gpus_here
@@ -20,6 +19,7 @@ from providers.engines.plan_shown import packing_shown, verdicts_table
 from providers.engines.planner import BITS
 from providers.engines.planner import Wanted as Way
 from providers.engines.plans import memory_of_this_machine, plan_of
+from providers.engines.services import engine_create, engine_desired_set
 from providers.engines.states import Wanted
 from providers.engines.vllm import LOOPBACK
 from providers.models import Engine

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from common.charts.figure import Figure
 from common.text import counted
 from evaluations.models import Answer, Run
-from evaluations.reports import scorer_rows
+from evaluations.reports.tables import scorer_rows
 from evaluations.scoring import Score
 from providers.models import GeneratedText
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from common.admin import ReadOnly
 from common.errors import TourneyError
-from evaluations.battle_judging import battles_estimate, battles_judge_start
+from evaluations.battles.judging import battles_estimate, battles_judge_start
 from evaluations.models import BattleJudgment
 from providers.models import LanguageModel
 

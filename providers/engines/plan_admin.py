@@ -16,12 +16,11 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from providers.engine_models import Engine
-from providers.engine_services import engine_like, engines_make
 from providers.engines.architecture import Architecture
 from providers.engines.configs import NoConfig, architecture_of, known, model_place
 from providers.engines.downloads import listed
 from providers.engines.gpus import NoGpu, gpus_here
+from providers.engines.models import Engine
 from providers.engines.packing import Gpu, Placed
 from providers.engines.planner import GIB, Need, Verdict, Wanted
 from providers.engines.plans import (
@@ -34,6 +33,7 @@ from providers.engines.plans import (
     plan_of,
     turns_in_words,
 )
+from providers.engines.services import engine_like, engines_make
 
 MOST_MODELS = 30
 MOST_GPUS = 16

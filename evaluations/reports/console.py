@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evaluations.models import Run
-from evaluations.reports import scorer_rows
+from evaluations.reports.tables import scorer_rows
 from evaluations.scored import peaks_of, scorers_of
 from evaluations.scoring import Mean, games_table, orders, scores_table
 from evaluations.selectors import figures_of, games_of, scores_of, states_of

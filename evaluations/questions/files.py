@@ -9,7 +9,7 @@ from typing import IO, Any
 from common import yaml_lines
 from common.yaml_lines import FileInvalid, Located
 from evaluations.errors import QuestionsInvalid
-from evaluations.files import ANSWER, Row, problems_of, read_open
+from evaluations.fastchat.rows import ANSWER, Row, problems_of, read_open
 
 YAML_ENDINGS = (".yaml", ".yml")
 ABOUT = {"name": 100, "description": 10_000, "licence": 100, "source": 500}

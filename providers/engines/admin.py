@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from common.admin import Audited
-from providers.engine_models import Engine
-from providers.engine_plan_admin import plan_page
-from providers.engine_services import engine_desired_set, engine_endpoint_sync, engines_delete
+from providers.engines.models import Engine
+from providers.engines.plan_admin import plan_page
+from providers.engines.services import engine_desired_set, engine_endpoint_sync, engines_delete
 from providers.engines.states import Wanted
 
 

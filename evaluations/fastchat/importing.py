@@ -16,11 +16,11 @@ from django.utils import timezone
 from accounts.models import User
 from common.refusals import is_refusal
 from common.text import counted
-from evaluations import files
 from evaluations.errors import QuestionsInvalid
+from evaluations.fastchat.rows import TURNS_MAX, Row, read
 from evaluations.judge_prompts import PROMPT_FAMILIES
 from evaluations.models import Answer, JudgePrompt, Judgment, Question, Run
-from evaluations.questions import QuestionsReport, questions_import
+from evaluations.questions.loading import QuestionsReport, questions_import
 from evaluations.reading.summaries import summary_refresh
 from evaluations.scorers import MATCHERS, SCORERS_MAX, Rubric, Scorer, scorers_read
 from evaluations.verdicts import HIGHEST, LOWEST, State, Winner
@@ -98,9 +98,9 @@ class _Import:
             raise QuestionsInvalid(f"{self.folder} holds neither model_answer/ nor model_judgment/.")
         before = self.run.answers.count(), self.run.judgments.count()
         for file in answers:
-            self.report.answers += _store(Answer, (one for row in files.read(file) for one in self._answers(row)))
+            self.report.answers += _store(Answer, (one for row in read(file) for one in self._answers(row)))
         for file in judgments:
-            self.report.judgments += _store(Judgment, (one for row in files.read(file) for one in self._judged(row)))
+            self.report.judgments += _store(Judgment, (one for row in read(file) for one in self._judged(row)))
         self.report.new_answers = self.run.answers.count() - before[0]
         self.report.new_judgments = self.run.judgments.count() - before[1]
         self._who()
@@ -123,20 +123,20 @@ class _Import:
             mode = Run.Mode.ALL if baseline is None else Run.Mode.BASELINE
             Run.objects.filter(pk=run.pk).update(mode=mode, baseline=baseline)
 
-    def _model(self, row: files.Row, name: str) -> int:
+    def _model(self, row: Row, name: str) -> int:
         if not 0 < len(name) <= 100:
             raise row.problem("the name of a model must have 1 to 100 characters.")
         if name not in self.models:
             self.models |= models_external(names=[name])
         return self.models[name]
 
-    def _question(self, row: files.Row) -> Question:
+    def _question(self, row: Row) -> Question:
         number = row.number("question_id")
         if number not in self.questions:
             raise row.problem(f"there is no question {number} in the set.")
         return self.questions[number]
 
-    def _answers(self, row: files.Row) -> Iterator[Answer]:
+    def _answers(self, row: Row) -> Iterator[Answer]:
         question, model = self._question(row), self._model(row, row.text("model_id"))
         for choice, turns in enumerate(row.choices()):
             for turn, text in enumerate(turns, start=1):
@@ -154,7 +154,7 @@ class _Import:
                     finished_at=_time(row),
                 )
 
-    def _judged(self, row: files.Row) -> Iterator[Judgment]:
+    def _judged(self, row: Row) -> Iterator[Judgment]:
         judge, prompt = row.judge()
         question = self._question(row)
         place = row.number("scorer", default=0, high=SCORERS_MAX)
@@ -168,7 +168,7 @@ class _Import:
             "scorer": place,
             "details": self._details(row, question, place, prompt if is_match else ""),
             "choice": row.number("choice", default=0, high=CHOICES_MAX),
-            "turn": row.number("turn", default=1, low=1, high=files.TURNS_MAX),
+            "turn": row.number("turn", default=1, low=1, high=TURNS_MAX),
             "status": GeneratedText.Status.FINISHED,
             "finished_at": _time(row),
         }
@@ -182,7 +182,7 @@ class _Import:
         else:
             raise row.problem("there is neither model nor model_1.")
 
-    def _details(self, row: files.Row, question: Question, place: int, matcher: str) -> dict[str, Any]:
+    def _details(self, row: Row, question: Question, place: int, matcher: str) -> dict[str, Any]:
         """How the scorer was set, as its question says it, and what a rubric was rated; empty where judges graded or
         compared. `matcher` is the kind of a scorer that matched by a rule."""
         if not matcher and "ratings" not in row.values:
@@ -204,7 +204,7 @@ class _Import:
             raise row.problem("ratings: each criterion needs one on the rubric's scale.", "ratings")
         return {"scorer": settled, "ratings": ratings}
 
-    def _single(self, row: files.Row, shared: dict[str, Any]) -> Judgment:
+    def _single(self, row: Row, shared: dict[str, Any]) -> Judgment:
         score = row.figure("score")
         if score is None or (score != NO_SCORE and not LOWEST <= score <= HIGHEST):
             raise row.problem(f"score must be a number from {LOWEST:g} to {HIGHEST:g}, or -1 for none.")
@@ -217,7 +217,7 @@ class _Import:
             user_prompt=row.text("user_prompt", default=""),
         )
 
-    def _pair(self, row: files.Row, shared: dict[str, Any]) -> Iterator[Judgment]:
+    def _pair(self, row: Row, shared: dict[str, Any]) -> Iterator[Judgment]:
         repeat = self._repeat(shared)
         for game in (1, 2):
             winner = row.text(f"g{game}_winner")
@@ -250,7 +250,7 @@ def _baseline(pairs: QuerySet[Judgment]) -> int | None:
     return second.pop() if len(second) == 1 and len(sides) > 1 else None
 
 
-def _time(row: files.Row) -> datetime | None:
+def _time(row: Row) -> datetime | None:
     stamp = row.figure("tstamp")
     return datetime.fromtimestamp(stamp, UTC) if stamp is not None and 0 <= stamp < YEAR_3000 else None
 

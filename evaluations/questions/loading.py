@@ -14,11 +14,11 @@ from django.db import transaction
 from django.db.models import Max
 
 from common.text import counted
-from evaluations import files
 from evaluations.errors import QuestionSetUsed, QuestionsInvalid
+from evaluations.fastchat.rows import Row, problems_of, question_columns, read
 from evaluations.judge_prompts import judge_prompts_store
 from evaluations.models import Answer, Question, QuestionSet, ReferenceAnswer, Run
-from evaluations.question_files import SetFile, set_read
+from evaluations.questions.files import SetFile, set_read
 
 # References of the official set that are reported wrong. Source: FastChat pull request 3158
 DOUBTED = frozenset({104, 105, 109, 111, 113, 114, 120, 122, 124, 125, 126, 128, 130})
@@ -60,7 +60,7 @@ class QuestionsReport:
 
 
 @transaction.atomic
-def questions_store(*, slug: str, rows: Iterable[files.Row], about: dict[str, str] | None = None) -> QuestionsReport:
+def questions_store(*, slug: str, rows: Iterable[Row], about: dict[str, str] | None = None) -> QuestionsReport:
     """Make or change a set. Questions that the rows leave out stay, and so does what `about` (name, description,
     licence, source) leaves out. Raises QuestionsInvalid with what is wrong; then nothing changed."""
     report = QuestionsReport(question_set_about(slug=slug, about=about or {}))
@@ -104,16 +104,16 @@ def question_set_delete(*, question_set: QuestionSet) -> None:
     question_set.delete()
 
 
-def _checked(rows: Iterable[files.Row]) -> list[tuple[files.Row, dict[str, Any]]]:
+def _checked(rows: Iterable[Row]) -> list[tuple[Row, dict[str, Any]]]:
     """Each row with the columns of its question. Raises QuestionsInvalid with the first problems of all rows."""
-    found: list[tuple[files.Row, dict[str, Any]]] = []
+    found: list[tuple[Row, dict[str, Any]]] = []
     problems: list[str] = []
     seen: set[int] = set()
     reading = iter(rows)
     while len(problems) < PROBLEMS_NAMED:
         try:
             row = next(reading)  # a file that cannot be read on has no more rows after it has said so
-            columns = files.question(row)
+            columns = question_columns(row)
             number = columns["number"]
             if number in seen:
                 raise row.problem(f"question_id: question {number} stands in the file twice.", "question_id")
@@ -125,7 +125,7 @@ def _checked(rows: Iterable[files.Row]) -> list[tuple[files.Row, dict[str, Any]]
             seen.add(number)
             found.append((row, columns))
     if problems:
-        raise files.problems_of(problems)
+        raise problems_of(problems)
     if not found:
         raise QuestionsInvalid("This file holds no question.")
     return found
@@ -136,7 +136,7 @@ def _is_answered(question: Question) -> bool:
 
 
 @transaction.atomic
-def references_store(*, report: QuestionsReport, rows: Iterable[files.Row], is_official: bool) -> None:
+def references_store(*, report: QuestionsReport, rows: Iterable[Row], is_official: bool) -> None:
     """Add what is not there yet, each as a new version of its question's reference, and note it in the report."""
     questions = {question.number: question for question in report.question_set.questions.all()}
     for row in rows:
@@ -182,12 +182,12 @@ def question_set_store(
 ) -> QuestionsReport:
     """A set from rows in FastChat's shape (question_id, category, turns, reference?), with reference answers
     (question_id, author, turns). Raises QuestionsInvalid with the row; then nothing changed."""
-    rows = [files.Row("questions", number, row) for number, row in enumerate(questions, start=1)]
+    rows = [Row("questions", number, row) for number, row in enumerate(questions, start=1)]
     answers = [
         {"question_id": one["question_id"], "model_id": one["author"], "choices": [{"turns": one["turns"]}]}
         for one in reference_answers
     ]
-    references = [files.Row("reference_answers", number, row) for number, row in enumerate(answers, start=1)]
+    references = [Row("reference_answers", number, row) for number, row in enumerate(answers, start=1)]
     return set_store(slug=slug, found=SetFile(about, rows, references))
 
 
@@ -241,10 +241,10 @@ def _from_path(path: Path, slug: str, about: dict[str, str]) -> QuestionsReport:
     report = set_store(slug=slug, found=found)
     is_official = _is_official(report.question_set)
     for reference in sorted((folder / "reference_answer").glob("*.jsonl")):
-        references_store(report=report, rows=files.read(reference), is_official=is_official)
+        references_store(report=report, rows=read(reference), is_official=is_official)
     prompts = folder / "judge_prompts.jsonl"
     if path.is_dir() and prompts.is_file():
-        judge_prompts_store(family="fastchat", rows=files.read(prompts))
+        judge_prompts_store(family="fastchat", rows=read(prompts))
     return report
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from common.zipping import zipped
-from evaluations.importing import ERROR_OUTPUT, NO_SCORE, NO_WINNER, SCORERS
+from evaluations.fastchat.importing import ERROR_OUTPUT, NO_SCORE, NO_WINNER, SCORERS
 from evaluations.models import Answer, JudgePrompt, Judgment, Run
 from evaluations.selectors import judgments_under
 from evaluations.verdicts import State, Winner

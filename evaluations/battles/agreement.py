@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evaluations.agreement import Agreement, Share, Vote, agreement_by
-from evaluations.battle_judging import judged_battles
+from evaluations.battles.judging import judged_battles
 from evaluations.models import BattleJudgment
 from evaluations.scoring import Game, orders
 from evaluations.selectors import SIDES

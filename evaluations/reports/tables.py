@@ -1,4 +1,4 @@
-"""A run's results as CSV, and as a summary in Markdown. The one that is for reading is in html_report.py."""
+"""A run's results as CSV, and as a summary in Markdown. The one that is for reading is in html.py."""
 
 from collections.abc import Iterator
 from typing import Any

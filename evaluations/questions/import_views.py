@@ -18,7 +18,7 @@ from common.errors import TourneyError
 from common.pages import staff_only
 from evaluations import services
 from evaluations.models import QuestionSet
-from evaluations.question_uploads import FILE_MAX_BYTES, KIND
+from evaluations.questions.uploads import FILE_MAX_BYTES, KIND
 
 
 class SetImportForm(forms.Form):

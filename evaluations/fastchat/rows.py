@@ -101,7 +101,7 @@ def read_open(file: IO[bytes], name: str) -> Iterator[Row]:
         raise QuestionsInvalid(f"{name}, {error}", fields={"file": [f"{name}, {error}"]}) from error
 
 
-def question(row: Row) -> dict[str, Any]:
+def question_columns(row: Row) -> dict[str, Any]:
     """The columns of a question: number, category, turns, hints (what the file calls its reference), scorers. A
     reference answer beside them is only checked."""
     turns = row.texts("turns", row.values.get("turns"))

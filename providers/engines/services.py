@@ -11,8 +11,8 @@ from django.utils.text import slugify
 
 from common.audit import Deed, note
 from common.clock import lapsed
-from providers.engine_models import NOBODY, UNSEEN_SECONDS, Engine
 from providers.engines.embedded import port_is_taken
+from providers.engines.models import NOBODY, UNSEEN_SECONDS, Engine
 from providers.engines.states import SLEEPY, Report, State, Wanted
 from providers.engines.vllm import LOOPBACK
 from providers.models import Endpoint, LanguageModel

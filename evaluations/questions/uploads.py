@@ -16,8 +16,8 @@ from common.text import counted
 from evaluations.errors import QuestionsInvalid
 from evaluations.models import Question
 from evaluations.options import TEMPERATURES
-from evaluations.question_files import set_read
-from evaluations.questions import QuestionsReport, set_store
+from evaluations.questions.files import set_read
+from evaluations.questions.loading import QuestionsReport, set_store
 
 KIND = "questions_import"
 FILE_MAX_BYTES = 16 * 2**20
