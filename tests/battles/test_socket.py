@@ -12,7 +12,7 @@ from websockets.sync.client import connect
 from common.markdown import render
 from tests.fakes.scripts import OTHER, SCRIPTS, SECRETS, STEADY
 from tests.fakes.upstream import Upstream
-from tests.live import Person
+from tests.live import JSON, Person
 from tests.server import Server
 from tests.server_data import CLUES
 
@@ -22,6 +22,16 @@ FAILING = [
     "dies", "refuses-401", "missing-404", "always-429", "broken-500", "too-long-400", "filtered-400", "html",
     "rubbish", "error-in-stream", "cut", "empty", "stall-before", "stall-after",
 ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def answered(server: Server) -> JSON:
+    """A battle of the `person` in which both sides have answered, for tests that change nothing of it."""
+    person = Person(server, server.accounts[1])
+    battle = person.battle("steady", "other")
+    with person.watch(battle["id"]) as window:
+        window.until_ended()
+    return battle
 
 
 def _texts(ends: dict[str, dict[str, Any]]) -> set[str]:
@@ -187,9 +197,10 @@ def test_hostile_output_reaches_nobody_as_markup(person: Person) -> None:
         '{"type": "snapshot"}', '{"type": "prompt", "text": "' + "x" * 20_001 + '"}', "[" * 100_000,
     ],
 )  # fmt: skip
-def test_a_frame_that_is_not_understood_is_refused_and_the_socket_stays(person: Person, frame: str) -> None:
-    battle = person.battle("steady", "other")
-    with person.watch(battle["id"]) as window:
+def test_a_frame_that_is_not_understood_is_refused_and_the_socket_stays(
+    person: Person, answered: JSON, frame: str
+) -> None:
+    with person.watch(answered["id"]) as window:
         window.until_ended()
         window.socket.send(frame)
         refused = window.until("refused")
