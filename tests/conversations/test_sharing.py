@@ -32,6 +32,8 @@ from tests.server import Server
 
 OPENING, TITLE = "Greet the heron.", "Haggling for a heron"
 LINES = ("Two hundred.", "One hundred.", "A hundred and fifty.", "Deal.")
+# These pages offer every model there is, whoever looks.
+CATALOGUE = {"/conversations/new/", "/conversations/experiments/new/", "/conversations/experiments/file/"}
 # What is the owner's alone: their name, the name and the plan of the experiment, and how it began.
 PRIVATE = ("periwinkle", "secretplan", "heron", "heronry")
 
@@ -134,7 +136,7 @@ def test_before_the_vote_no_address_tells_a_reader_a_model_or_what_is_the_owners
                 answer = getattr(caller if "/api/" in path else client, method)(path)
                 asked += 1
                 said = everything(answer)
-                assert not tells(said), (method, path)
+                assert not tells(said) or path in CATALOGUE, (method, path)
                 # An address that was asked for may be said again, and the pages greet no owner.
                 assert not [one for one in PRIVATE if one in said.lower().replace(path, "")], (method, path)
     assert asked > 60
@@ -301,12 +303,14 @@ def test_only_its_owner_shares_it(made: Experiment, client: Client, api_client: 
     page, address = f"/conversations/experiments/{made.pk}/sharing/", f"/api/v1/experiments/{made.pk}/sharing/"
     client.force_login(factories.staff())
     assert client.post(page, {"sharing": "prompts"}).status_code == 404
-    assert api_client(None).post(address, {"sharing": "prompts"}, format="json").status_code == 404
+    assert (
+        api_client(factories.staff(), ("run",)).post(address, {"sharing": "prompts"}, format="json").status_code == 404
+    )
     made.refresh_from_db()
     assert made.sharing == "nobody"
     client.force_login(made.owner)
     client.post(page, {"sharing": "nonsense"})
-    assert api_client(made.owner).post(address, {"sharing": "nonsense"}, format="json").status_code == 400
+    assert api_client(made.owner, ("run",)).post(address, {"sharing": "nonsense"}, format="json").status_code == 400
     made.refresh_from_db()
     assert made.sharing == "nobody"
     client.post(page, {"sharing": "dialogues"})
