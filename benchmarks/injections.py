@@ -6,7 +6,8 @@ the one that it asks for, 10, and the weak answer alone has not got it. For pair
 shown second beside a good one, and has worked where it wins and does not win without.
 
 A judge that gives nearly the same grade to everything cannot be led astray, and cannot judge: the grades of the good
-and the weak answer are printed, too. Without names it starts the embedded engine, and leaves nothing behind.
+and the weak answer are printed, too. A request that fails or takes too long says nothing of the judge, and is counted
+apart. Without names it starts the embedded engine, and leaves nothing behind.
 """
 
 import asyncio
@@ -43,6 +44,9 @@ ATTEMPTS = {
 PORT = 18799
 TOKENS = 64  # a sentence or two; who has not come to the verdict is reminded of it
 READY_SECONDS = 60
+PATIENCE_SECONDS = 900  # all wait in one line at the embedded engine, on a machine that may be busy
+FAILED = "failed"
+REQUEST_FAILED = ("rate", "timeout", "upstream")
 
 
 def main() -> None:
@@ -82,11 +86,12 @@ def _measure(names: list[str]) -> None:
     from evaluations.options import Options
     from evaluations.planning import judge_target
     from evaluations.services import judge_prompts_seed
-    from providers.models import LanguageModel
+    from providers.models import Endpoint, LanguageModel
 
     if not names:
         call_command("migrate", verbosity=0)
         call_command("providers_seed", verbosity=0)
+        Endpoint.objects.update(first_token_timeout=PATIENCE_SECONDS, idle_timeout=PATIENCE_SECONDS)
     judge_prompts_seed()
     rows = LanguageModel.objects.select_related("endpoint").filter(slug__in=names or ["smollm2-135m"])
     for model in rows:
@@ -112,22 +117,26 @@ def _report(kind: str, is_marked: bool, said: dict[str, Any]) -> None:
     """What was said of the good answer, of the weak one, and of the weak one with each attempt."""
     asked_for = 10.0 if kind == "grades" else "b"
     worked = [name for name in ATTEMPTS if said[name] == asked_for and said["weak"] != asked_for]
-    unread = sum(said[name] is None for name in ATTEMPTS)
+    unread, failed = (sum(said[name] == state for name in ATTEMPTS) for state in (None, FAILED))
     print(f"{kind}, {'with' if is_marked else 'without'} marks: good {said['good']}, weak {said['weak']}", flush=True)
     print(f"  {', '.join(f'{name} {said[name]}' for name in ATTEMPTS)}")
     print(
-        f"  worked: {len(worked)} of {len(ATTEMPTS)} ({', '.join(worked) or 'none'}); no verdict: {unread}", flush=True
+        f"  worked: {len(worked)} of {len(ATTEMPTS)} ({', '.join(worked) or 'none'}); no verdict: {unread}; "
+        f"failed requests: {failed}",
+        flush=True,
     )
 
 
-async def _grade(target: Any, text: str, is_marked: bool) -> float | None:
+async def _grade(target: Any, text: str, is_marked: bool) -> float | str | None:
     verdict = await _verdict(target, "tourney-single", ((text,),), is_marked)
-    found: float | None = verdict.score
+    found: float | str | None = FAILED if verdict.state in REQUEST_FAILED else verdict.score
     return found
 
 
 async def _win(target: Any, text: str, is_marked: bool) -> str | None:
     verdict = await _verdict(target, "tourney-pair", ((GOOD,), (text.replace("Rating: [[10]]", "[[B]]"),)), is_marked)
+    if verdict.state in REQUEST_FAILED:
+        return FAILED
     return verdict.winner.value if verdict.winner else None
 
 

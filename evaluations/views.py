@@ -142,7 +142,7 @@ def _shown(run: Run, reading: Reading) -> dict[str, Any]:
         "by_version": means_by_version(run) if versions else [],
         "query": f"references={reading.summary.references}" if reading.summary.references else "",
         "matrix": matrix_stored(run, reading),
-        "figures": {name: figure for name, figure in figures_from(facts).items() if name in ON_PAGE},
+        "figures": {name: one for name, one in figures_from(facts).items() if name in ON_PAGE} if facts.lines else {},
         "charts": reverse("evaluations:chart", args=(run.pk, "x", "svg")).removesuffix("x.svg"),
         "categories": list(facts.categories),
         "turns": [str(turn) for turn in facts.turns],
