@@ -15,13 +15,13 @@ from kombu.utils.json import dumps
 
 
 class Channel(filesystem.Channel):
-    def _put(self, queue: str, message: Any, **kwargs: Any) -> None:
+    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override] # as kombu calls it
         # The order of names is the order of messages, as kombu has it.
         name = f"{monotonic_ns() // 1_000_000}_{uuid4()}.{queue}.msg"
         part, whole = (os.path.join(self.data_folder_out, each) for each in (f".{name}.part", name))
         try:
             with open(part, "w") as file:
-                file.write(dumps(message))
+                file.write(dumps(payload))
             os.replace(part, whole)
         except OSError as error:
             raise ChannelError(f"The queue takes no message: {error}") from error
