@@ -3,6 +3,8 @@ stores what it is writing, lets requests that are under way end, and tells its s
 another process or to the next one. Under another server nothing is changed."""
 
 import asyncio
+import atexit
+import logging
 import os
 import sys
 import threading
@@ -31,6 +33,7 @@ def end_in_good_order() -> None:
 
     cast(Any, daphne).Server.kill_all_applications = end
     cast(Any, reactor).addSystemEventTrigger("after", "shutdown", _leave_threads)
+    atexit.register(_end_now)  # first registered, so the last to be called
 
 
 async def _end(server: Any) -> None:
@@ -77,6 +80,13 @@ def _is_socket(protocol: Any) -> bool:
 def _leave_threads() -> None:
     """Python would wait for the threads of requests that were cut off, and they for the event loop, which has ended: it
     ends all the same, after a moment for those that are still at the database."""
-    timer = threading.Timer(THREADS_END_WITHIN_SECONDS, os._exit, [0])
+    timer = threading.Timer(THREADS_END_WITHIN_SECONDS, _end_now)
     timer.daemon = True
     timer.start()
+
+
+def _end_now() -> None:
+    """On a busy machine Python would take seconds to clear its memory first."""
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)

@@ -8,6 +8,7 @@ task may be left at any point, for it may also be killed there.
 
 import logging
 import os
+import sys
 from concurrent.futures import Future, wait
 from typing import Any, cast
 
@@ -56,13 +57,15 @@ class Threads(thread.TaskPool):
         if left:
             names = ", ".join(sorted({request.name for request in tuple(state.active_requests)}))
             log.warning("Left to the next worker, for it did not end in %g s: %s", ENDS_WITHIN_SECONDS, names)
-            # Python would wait for its threads; by then all else is done, and the broker has its messages back.
-            worker_shutdown.connect(_end_now, weak=False)
 
 
-def _end_now(**signal: Any) -> None:
+@worker_shutdown.connect
+def _end_now(sender: Any = None, **signal: Any) -> None:
+    """All is done and the broker has its messages back; Python would wait for threads that were left, and on a busy
+    machine take seconds to clear its memory."""
     logging.shutdown()
-    os._exit(0)
+    sys.stdout.flush()
+    os._exit(sender.exitcode or 0)
 
 
 @worker_shutting_down.connect

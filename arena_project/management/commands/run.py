@@ -1,4 +1,5 @@
 import asyncio
+import os
 import sys
 from datetime import datetime
 from typing import Any
@@ -38,7 +39,9 @@ class Command(BaseCommand):
         link = setup.finish(began_at) if is_new else None
         supervisor = Supervisor([*programs(), *engine_programs()])
         with lock:
-            sys.exit(asyncio.run(supervisor.run(on_ready=lambda: ready(supervisor, began_at, link))))
+            how = asyncio.run(supervisor.run(on_ready=lambda: ready(supervisor, began_at, link)))
+            sys.stdout.flush()
+            os._exit(how)  # else the look for models that are here already would be waited for
 
 
 async def ready(supervisor: Supervisor, began_at: datetime, link: str | None) -> None:
