@@ -2,8 +2,8 @@
 
 It takes vLLM's own arguments, answers on the real wire (tests/fakes/scripts.py says what), has the routes of sleep mode
 and the names of /metrics, and prints vLLM's own lines. What it does besides is in the name of the model: `oom`,
-`no-cache`, `long`, `host-full`, `disk-full`, `no-gpu`, `never-ready`, `dies-after-start`, `drowsy` (wakes slowly),
-`sleepless`.
+`no-cache`, `long`, `host-full`, `in-parts`, `disk-full`, `no-gpu`, `never-ready`, `dies-after-start`, `drowsy`
+(wakes slowly), `sleepless`.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ FATAL = {
     "(max_position_embeddings=8192 or model_max_length=None in model's config.json).",
     "host-full": "ValueError: Available memory on node 0 (0.52/15.61 GiB) on kv cache allocation is less than "
     "requested memory for kv (64.0 GiB). Decrease --kv-cache-memory-bytes, VLLM_CPU_KVCACHE_SPACE,",
+    "in-parts": "RuntimeError: Worker failed with error 'CPU Generator does not use offset', please check",
     "no-gpu": "RuntimeError: No CUDA GPUs are available",
 }
 CACHE_LINE = "INFO 11-21 14:00:02 [kv_cache_utils.py:2327] GPU KV cache size: 46,592 tokens, Maximum concurrency"

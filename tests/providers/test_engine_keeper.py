@@ -146,6 +146,7 @@ async def test_without_sleep_mode_to_sleep_is_to_stop_and_to_wake_is_to_start(tm
         ("no-gpu", "The GPU that it was told to use is not there."),
         ("long", "Its context of 100000 tokens is longer than the model was made for: 8192 at most."),
         ("host-full", "Only 0.52 of 15.61 GiB of this machine's memory are free"),
+        ("in-parts", "A request with a seed, whose prompt was read in parts, ended it: a fault of vLLM on CPUs."),
         ("/nowhere/model", "There is no such model"),
     ],
 )

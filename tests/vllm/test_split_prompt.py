@@ -11,8 +11,11 @@ from tests.fakes.upstream import Upstream
 from tests.live import JSON
 from tests.vllm.room import SAFE, Room, needs_vllm, open_room
 
-# Chunked prefill is vLLM's default; the few tokens of a step have every prompt read in parts.
-FRAGILE = ("--enforce-eager", "--no-enable-sleep-mode", "--max-num-batched-tokens=64", "--max-num-seqs=8")
+# Chunked prefill is vLLM's default; with few tokens a step every prompt is read in parts, and in full each time.
+FRAGILE = (
+    "--enforce-eager", "--no-enable-sleep-mode", "--max-num-batched-tokens=64", "--max-num-seqs=8",
+    "--no-enable-prefix-caching",
+)  # fmt: skip
 PROMPT = "Tell me what you know about the sea, its whales, its winds and its harbours. " * 12
 
 pytestmark = needs_vllm
