@@ -15,6 +15,8 @@ from django.core.cache import cache
 from django.db import connection
 from django.test import TransactionTestCase, override_settings
 from django.utils import translation
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
 
 from providers.adapters.http import close_clients
@@ -24,6 +26,12 @@ from tests.fakes.upstream import Upstream
 from tests.line import Line
 from tests.live import Person
 from tests.server import Server, start
+
+# The same examples in every run, however busy the machine is.
+hypothesis_settings.register_profile(
+    "tourney", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("tourney")
 
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 

@@ -66,7 +66,7 @@ schema = schemathesis.openapi.from_path(SCHEMA_FILE)
 
 @pytest.mark.schema
 @schema.parametrize()
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=6, suppress_health_check=list(HealthCheck))
 def test_the_api_answers_as_it_says(
     case: schemathesis.Case, tourney: server.Server, key: str, battles: Iterator[str]
 ) -> None:

@@ -41,7 +41,7 @@ def outside(figure: Figure, width: int) -> list[dict[str, str]]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(NUMBERS, min_size=1, max_size=5))
 def test_any_finite_numbers_are_drawn_within_the_edges(values: list[float]) -> None:
     for figure in every_kind([f"m{at}" for at in range(len(values))], values):

@@ -299,12 +299,12 @@ PIECES = st.sampled_from(MARKUP + FRAGMENTS + ENDINGS)
 
 
 @given(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=60))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_no_mixture_gets_through(text: str) -> None:
     Audit(render(text))
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="\0\r", exclude_categories=["Cs", "Cf", "Cc"]), max_size=40))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_code_keeps_every_character(text: str) -> None:
     assert Audit(render(f"~~~~\n{text}\n~~~~")).text == f"{text}\n\n" or "~~~~" in text

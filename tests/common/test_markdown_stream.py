@@ -77,7 +77,7 @@ def joined(html: str) -> str:
 @given(DOCUMENTS | ANY_TEXT, st.lists(st.integers(0, 10_000), max_size=12))
 @example("- a\n\n**b** c\n\n- d", [5, 6, 7])
 @example("a\r\n\r\nb", [2, 3, 4])
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_the_html_does_not_depend_on_where_the_stream_was_cut(text: str, cuts: list[int]) -> None:
     stream = BlockStream()
     blocks = [block for piece in pieces(text, cuts) for block in stream.feed(piece)]
@@ -92,13 +92,13 @@ def test_the_html_does_not_depend_on_where_the_stream_was_cut(text: str, cuts: l
 @example("$$\n```\n$$\n\nx\n\n```\ny\n\nz")
 @example("a\n   ```\n\nb")
 @example("\\[\n```\n```\n\\]\n")
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_blocks_are_those_that_the_parser_sees_in_the_whole_text(text: str) -> None:
     assert joined(render(text)) == joined(whole(text))
 
 
 @given(ANY_TEXT)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_gives_the_blocks_of_the_whole_text(text: str) -> None:
     assert joined(render(text)) == joined(whole(text))
 

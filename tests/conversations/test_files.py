@@ -49,7 +49,7 @@ def test_what_is_saved_and_uploaded_again_has_the_same_messages_to_the_byte() ->
 
 
 class AnyText(TestCase):
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1, max_size=6))
     def test_any_text_survives(self, lines: list[str]) -> None:
         allowed = [line for line in lines if all(c >= " " or c in "\n\r\t" for c in line)]

@@ -49,7 +49,7 @@ def test_the_interval_of_many_even_games_can_be_computed_by_hand() -> None:
 
 
 @given(games, st.randoms())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_order_of_the_votes_does_not_matter(played: list[Game], random: object) -> None:
     shuffled = list(played)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
@@ -57,14 +57,14 @@ def test_the_order_of_the_votes_does_not_matter(played: list[Game], random: obje
 
 
 @given(games)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_swapping_the_sides_of_every_vote_changes_nothing(played: list[Game]) -> None:
     swapped = [(b, a, {A: B, B: A}.get(outcome, outcome)) for a, b, outcome in played]
     assert_same(fit(counts(played)), fit(counts(swapped)))
 
 
 @given(games, st.permutations(range(MODELS)))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_numbering_of_the_models_does_not_matter(played: list[Game], number: list[int]) -> None:
     ours = fit(counts(RING + played))
     theirs = fit(counts([(number[a], number[b], outcome) for a, b, outcome in RING + played]))
@@ -73,7 +73,7 @@ def test_the_numbering_of_the_models_does_not_matter(played: list[Game], number:
 
 
 @given(games)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_ratings_are_those_of_two_solvers_of_another_library(played: list[Game]) -> None:
     """evalica by Hunter's and by Newman's iteration. Newman's ties are a parameter of its own, so none there."""
     counted = [game for game in RING + played if game[2] != BOTH_BAD]
@@ -97,7 +97,7 @@ def by_evalica(played: list[Game], method: str) -> Floats:
 
 
 @given(games)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_votes_whatever_make_a_false_number(played: list[Game]) -> None:
     fitted = fit(counts(played))
     for figures in (fitted.ratings, fitted.lower, fitted.upper):

@@ -83,7 +83,7 @@ rows = st.tuples(
 
 
 @given(st.lists(rows, max_size=40))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_swapping_sides_with_their_covariates_changes_nothing(
     played: list[tuple[int, int, int, float, int]],
 ) -> None:

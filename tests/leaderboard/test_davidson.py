@@ -61,7 +61,7 @@ def test_without_ties_it_is_bradley_terry() -> None:
 
 
 @given(games, st.randoms())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_neither_order_nor_sides_matter(played: list[tuple[int, int, int]], random: object) -> None:
     swapped = [(b, a, {A: B, B: A}.get(outcome, outcome)) for a, b, outcome in played]
     random.shuffle(swapped)  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ def test_neither_order_nor_sides_matter(played: list[tuple[int, int, int]], rand
 
 
 @given(games)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_no_votes_whatever_make_a_false_number(played: list[tuple[int, int, int]]) -> None:
     result = fitted(played)
     for figures in (result.ratings, result.lower, result.upper):

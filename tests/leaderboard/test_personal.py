@@ -48,7 +48,7 @@ games = st.lists(
 
 
 @given(games, st.randoms())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_neither_order_nor_sides_matter_and_every_number_is_finite(
     played: list[tuple[int, int, int]], random: object
 ) -> None:

@@ -33,7 +33,7 @@ pairs = st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([A, B, T
 
 
 @given(st.lists(pairs, max_size=50))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_for_rankings_of_two_it_is_bradley_terry(played: list[tuple[int, int, int]]) -> None:
     places = {A: (0, 1), B: (1, 0), TIE: (0, 0)}
     given = [{a: places[outcome][0], b: places[outcome][1]} for a, b, outcome in played]

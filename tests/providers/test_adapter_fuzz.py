@@ -73,7 +73,7 @@ def _bend(draw: st.DrawFn, event: Any) -> None:
 
 
 @pytest.mark.parametrize("wire", DECODERS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_a_broken_stream_has_one_end(wire: str, data: st.DataObject) -> None:
     body = data.draw(bodies(wire))
@@ -82,7 +82,7 @@ def test_a_broken_stream_has_one_end(wire: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("wire", DECODERS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pieces=st.lists(st.binary(max_size=40), max_size=6))
 def test_bytes_of_any_kind_have_one_end(wire: str, pieces: list[bytes]) -> None:
     hear(DECODERS[wire], [b"data: ", *pieces])
