@@ -35,7 +35,8 @@ class AnswersForm(forms.Form):
     order = forms.ChoiceField(label=_("Order"), required=False, choices=[(one, ORDER_WORDS[one]) for one in ORDERS])
 
     def __init__(self, *args: Any, models: list[LanguageModel], categories: list[str], turns: int, **kwargs: Any):
-        super().__init__(*args, label_suffix="", **kwargs)
+        kwargs["label_suffix"] = ""
+        super().__init__(*args, **kwargs)
         self.contenders = models
         choices: dict[str, list[tuple[Any, Any]]] = {
             "models": [(model.slug, model.name) for model in models],
