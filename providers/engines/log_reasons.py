@@ -75,7 +75,7 @@ REASONS: Sequence[tuple[re.Pattern[str], str]] = [
             r"trust_remote_code",
             "The model brings code of its own, which is not run unless --trust-remote-code says so.",
         ),
-        (r"unrecognized arguments: (?P<what>[^\n]*)", "vLLM does not know these arguments: {what}"),
+        (r"unrecognized arguments: (?P<what>[^\n]*)", "vLLM does not know these arguments: {what}."),
         (r"No module named '?(?P<what>[\w.]+)", "vLLM is not installed for this interpreter: {what} is missing."),
     )
 ]
