@@ -141,14 +141,16 @@ def test_a_web_process_ends_its_sockets_and_streams_in_words(server: Server, per
     frames = person.events(f"battles/{streamed['id']}/turns/", {"prompt": "And at night?"})
     assert next(frames)["type"] == "snapshot"
     with person.watch(battle["id"]) as window:
+        window.until_ended(1)
         window.until("delta", "block")
-        assert end(server.process) < GRACE_SECONDS / 2
-        assert {side["status"] for side in window.until_ended().values()} == {"finished", "interrupted"}
+        took = end(server.process)
+        server.start_again()  # for the tests that follow, whatever comes of this one
+        assert took < GRACE_SECONDS / 2
+        assert {side.get("status", "failed") for side in window.until_ended().values()} == {"finished", "interrupted"}
         assert window.until_closed() == SERVICE_RESTART
     last = [frame for frame in frames if frame["type"] in ("finished", "failed")]
-    assert {frame["status"] for frame in last} <= {"finished", "interrupted"}
+    assert {frame.get("status", "failed") for frame in last} <= {"finished", "interrupted"}
     assert len(last) == 2
-    server.start_again()
 
 
 def test_a_request_that_is_under_way_is_answered_before_the_process_ends(server: Server, person: Person) -> None:
