@@ -143,11 +143,13 @@ def test_a_web_process_ends_its_sockets_and_streams_in_words(server: Server, per
     with person.watch(battle["id"]) as window:
         window.until_ended(1)
         window.until("delta", "block")
-        took = end(server.process)
+        with ThreadPoolExecutor(1) as reader:  # it reads on meanwhile, as a browser does
+            closed = reader.submit(window.until_closed)
+            took = end(server.process)
         server.start_again()  # for the tests that follow, whatever comes of this one
         assert took < GRACE_SECONDS / 2
-        assert {side["type"] for side in window.until_ended().values()} == {"finished", "failed"}
-        assert window.until_closed() == SERVICE_RESTART
+        assert {side["type"] for side in window.ended.values()} == {"finished", "failed"}
+        assert closed.result() == SERVICE_RESTART
     last = [frame for frame in frames if frame["type"] in ("finished", "failed")]
     assert len(last) == 2
     _, now = person.call("GET", f"battles/{battle['id']}/")
