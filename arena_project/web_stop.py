@@ -16,7 +16,7 @@ from providers.live import interrupt_all
 # Together less than what systemd and containers allow. The first is long only where the database is away.
 SAVED_WITHIN_SECONDS = 20.0
 REQUESTS_END_WITHIN_SECONDS = 3.0
-SOCKETS_END_WITHIN_SECONDS = 1.0
+SOCKETS_END_WITHIN_SECONDS = 2.0
 THREADS_END_WITHIN_SECONDS = 2.0
 SERVICE_RESTART = 1012  # RFC 6455's registry: come back
 
@@ -41,7 +41,7 @@ async def _end(server: Any) -> None:
     await _ended([asyncio.ensure_future(interrupt_all())], SAVED_WITHIN_SECONDS)
     await _ended(_applications(server, sockets=False), REQUESTS_END_WITHIN_SECONDS)
     await _ended([asyncio.ensure_future(interrupt_all())], SAVED_WITHIN_SECONDS)  # what these requests have begun
-    for protocol in server.connections:
+    for protocol in tuple(server.connections):
         if _is_socket(protocol) and protocol.state == protocol.STATE_OPEN:
             protocol.sendClose(code=SERVICE_RESTART)
     await _ended(_applications(server, sockets=True), SOCKETS_END_WITHIN_SECONDS)
