@@ -134,7 +134,16 @@ def test_an_experiment_goes_on_in_the_next_worker_from_where_it_was(
     assert 12 <= len(upstream.asked("steady")) - before <= 15
 
 
-def test_a_web_process_ends_its_sockets_and_streams_in_words(server: Server, person: Person) -> None:
+@pytest.fixture
+def ending_server(server: Server) -> Iterator[Server]:
+    """The server of all tests, and there again for the tests that follow, whatever comes of this one."""
+    yield server
+    if server.process.poll() is None:
+        server.shut_down()
+    server.start_again()
+
+
+def test_a_web_process_ends_its_sockets_and_streams_in_words(ending_server: Server, person: Person) -> None:
     battle, streamed = person.battle("slow", "other"), person.battle("slow", "other")
     person.call("POST", f"battles/{streamed['id']}/stop/")
     frames = person.events(f"battles/{streamed['id']}/turns/", {"prompt": "And at night?"})
@@ -144,18 +153,18 @@ def test_a_web_process_ends_its_sockets_and_streams_in_words(server: Server, per
         window.until("delta", "block")
         with ThreadPoolExecutor(1) as reader:  # it reads on meanwhile, as a browser does
             closed = reader.submit(window.until_closed)
-            took = end(server.process)
-        server.start_again()  # for the tests that follow, whatever comes of this one
+            took = end(ending_server.process)
         assert took < GRACE_SECONDS / 2
         assert {side["type"] for side in window.ended.values()} == {"finished", "failed"}
         closed.result()
     last = [frame for frame in frames if frame["type"] in ("finished", "failed")]
     assert len(last) == 2
+    ending_server.start_again()
     _, now = person.call("GET", f"battles/{battle['id']}/")
     assert {response["status"] for response in now["turns"][0]["responses"]} == {"finished", "interrupted"}
 
 
-def test_a_request_that_is_under_way_is_answered_before_the_process_ends(server: Server, person: Person) -> None:
+def test_a_request_that_is_under_way_is_answered_before_the_process_ends(ending_server: Server, person: Person) -> None:
     """Several, for each is answered within some hundredths of a second."""
     answers: list[int] = []
     broken: list[object] = []
@@ -172,13 +181,12 @@ def test_a_request_that_is_under_way_is_answered_before_the_process_ends(server:
     with ThreadPoolExecutor(4) as threads:
         asking = [threads.submit(ask) for _ in range(4)]
         until(lambda: len(answers) > 8)
-        end(server.process)
+        end(ending_server.process)
         is_over.set()
     for each in asking:
         each.result()
     assert set(answers) == {200}
     assert all(isinstance(reason, ConnectionRefusedError) for reason in broken), broken  # nobody listens any more
-    server.start_again()
 
 
 @pytest.fixture
