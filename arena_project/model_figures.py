@@ -35,7 +35,7 @@ class ModelFigures:
 
 def models_since(since: datetime) -> list[ModelFigures]:
     """Those that were asked most, first."""
-    rows = Usage.objects.filter(day__gte=since.astimezone(UTC).date()).order_by().values("model", "model__name")
+    rows = Usage.objects.filter(day__gt=since.astimezone(UTC).date()).order_by().values("model", "model__name")
     used = rows.annotate(answers=Sum("requests"), failed=Sum("failures"), dollars=Sum("cost"))
     firsts, speeds = _times(since)
     return [

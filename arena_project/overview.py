@@ -70,11 +70,13 @@ class EndpointState:
 
 
 def figures_between(since: datetime, until: datetime | None = None) -> Figures:
-    """Of a span, which goes on to this day unless `until` ends it. Usage is kept by whole days."""
-    days, times = {"day__gte": since.astimezone(UTC).date()}, {"created_at__gte": since}
+    """Of a span, which goes on to this moment unless `until` ends it. Usage is kept by whole days (UTC): of a span that
+    goes on, as many days as it has, with today."""
+    days, times = {"day__gt": since.astimezone(UTC).date()}, {"created_at__gte": since}
     joined = {"date_joined__gte": since}
     if until is not None:
-        days["day__lt"], times["created_at__lt"], joined["date_joined__lt"] = until.astimezone(UTC).date(), until, until
+        days["day__lte"] = until.astimezone(UTC).date()
+        times["created_at__lt"] = joined["date_joined__lt"] = until
     used = Usage.objects.filter(**days).aggregate(
         people=Count("user", distinct=True),
         requests=Sum("requests", default=0),
@@ -101,9 +103,10 @@ def figures_between(since: datetime, until: datetime | None = None) -> Figures:
 
 
 def changes(now: Figures, before: Figures) -> dict[str, str]:
-    """By how much per cent each figure differs from the span before; nothing where that had none."""
+    """By how much per cent a figure differs from the span before; nothing where that had none. Only of what is counted
+    by the moment: of usage, today is a part of a day."""
     found = {}
-    for name in ("people_active", "battles", "votes", "answers", "tokens_out", "cost"):
+    for name in ("battles", "votes"):
         new, old = float(getattr(now, name)), float(getattr(before, name))
         if old:
             found[name] = f"{100 * (new - old) / old:+.0f} %".replace("-", "\N{MINUS SIGN}")
@@ -114,7 +117,7 @@ def charts_since(since: datetime, *, hourly: bool) -> dict[str, Figure]:
     """By the hour for one day, else by the day (UTC)."""
     battles = _by_time(Battle.objects.filter(created_at__gte=since), since, hourly=hourly)
     votes = _by_time(Preference.objects.filter(created_at__gte=since), since, hourly=hourly)
-    rows = Usage.objects.filter(day__gte=since.astimezone(UTC).date()).values("model__name").order_by()
+    rows = Usage.objects.filter(day__gt=since.astimezone(UTC).date()).values("model__name").order_by()
     used = rows.annotate(dollars=Sum("cost"))
     dear = [row for row in sorted(used, key=lambda row: -row["dollars"]) if row["dollars"]][:DEAR_SHOWN]
     return {

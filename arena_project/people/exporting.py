@@ -136,13 +136,19 @@ def _conversations(person: User) -> Iterator[Row]:
         }
 
 
-def _conversation_votes(person: User) -> Iterable[Row]:
-    """Those that were given: a pair that waits for its vote has no names yet."""
+def _conversation_votes(person: User) -> Iterator[Row]:
+    """Those that were given: a pair that waits for its vote has no names yet. Ids are only of conversations of one's
+    own."""
     names = (
         "id", "conversation_a_id", "conversation_b_id", "model_a__slug", "model_b__slug", "side", "is_blind", "choice",
         "reasons", "comment", "decided_at", "withdrawn_at",
     )  # fmt: skip
-    return _values(ConversationPair.objects.filter(voter=person).exclude(decided_at=None), *names)
+    owners = ("conversation_a__owner_id", "conversation_b__owner_id")
+    for row in _values(ConversationPair.objects.filter(voter=person).exclude(decided_at=None), *names, *owners):
+        for part in ("conversation_a", "conversation_b"):
+            if row.pop(f"{part}__owner_id") != person.pk:
+                row[f"{part}_id"] = None
+        yield row
 
 
 def _experiments(person: User) -> Iterable[Row]:

@@ -13,6 +13,7 @@ from accounts.idempotency import Idempotent
 from accounts.models import Scope, User
 from common.api import Pagination
 from common.api_views import checked, page_of
+from common.errors import NotFound
 from common.openapi import Problem
 from conversations.comparing import selectors, services
 from conversations.comparing.state import pair_row, pair_state
@@ -144,8 +145,18 @@ class PairPreferenceView(Idempotent, APIView):
 class PairWithdrawView(APIView):
     required_scopes = Scope.VOTE
 
-    @extend_schema(operation_id="conversation_pairs_withdraw", request=None, responses=ConversationPairOut)
+    @extend_schema(
+        operation_id="conversation_pairs_withdraw",
+        request=None,
+        responses={
+            200: ConversationPairOut,
+            204: OpenApiResponse(description="Taken back, and the two are shared no more."),
+        },
+    )
     def post(self, request: Request, pair_id: UUID) -> Response:
         """Take a vote back, within a few seconds. The models stay known, so there is no second vote."""
         services.pair_withdraw(pair_id=pair_id, voter=_user(request))
-        return Response(_whole(request, pair_id))
+        try:
+            return Response(_whole(request, pair_id))
+        except NotFound:
+            return Response(status=204)

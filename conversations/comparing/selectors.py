@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
@@ -20,7 +21,9 @@ FINISHED = (
     Conversation.Reason.MAX_TURNS, Conversation.Reason.STOP_PHRASE, Conversation.Reason.GOODBYE,
     Conversation.Reason.REPETITION,
 )  # fmt: skip
-# Of one scenario so many are looked at for a draw, and so many pairs are looked through for names.
+# For a draw so many scenarios are looked at, so many conversations of each, and so many pairs are looked through for
+# names.
+SHELVES = 50
 LOOKED_AT = 500
 TRIES = 100
 SHARED = Q(experiment__sharing__in=[Experiment.Sharing.DIALOGUES, Experiment.Sharing.PROMPTS])
@@ -74,12 +77,25 @@ def pair_next(viewer: User) -> Draw | None:
     return None
 
 
-def _shelves(conversations: QuerySet[Conversation], *by: str) -> list[QuerySet[Conversation]]:
-    """Those of one scenario together, where there are two at least, in random order."""
+def may_compare(viewer: User) -> bool:
+    """Whether it is worth looking for a pair: cheap, where `pair_next` has to read to know."""
+    shared = _finished(readable_by(viewer).exclude(owner=viewer))
+    return pair_open(viewer) is not None or any(
+        _counted(conversations, *by).exists()
+        for conversations, by in ((finished_of(viewer), ["scenario"]), (shared, ["experiment", "scenario"]))
+    )
+
+
+def _counted(conversations: QuerySet[Conversation], *by: str) -> QuerySet[Conversation, dict[str, Any]]:
+    """Scenarios of which there are two conversations at least."""
     counts = conversations.filter(scenario__isnull=False).order_by().values(*by).annotate(number=Count("pk"))
-    shelves = [conversations.filter(**{name: row[name] for name in by}) for row in counts.filter(number__gte=2)]
-    random.shuffle(shelves)
-    return shelves
+    return counts.filter(number__gte=2)
+
+
+def _shelves(conversations: QuerySet[Conversation], *by: str) -> list[QuerySet[Conversation]]:
+    """Those of one scenario together, some of them, by chance."""
+    rows = _counted(conversations, *by).order_by("?")[:SHELVES]
+    return [conversations.filter(**{name: row[name] for name in by}) for row in rows]
 
 
 def _draws(shelf: QuerySet[Conversation], viewer: User, seen: set[str], told: set[UUID]) -> Iterator[Draw]:

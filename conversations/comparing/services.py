@@ -35,7 +35,8 @@ def pair_draw(*, voter: User) -> ConversationPair:
         try:
             return selectors.pair_whole(pair_id=waiting.pk, viewer=voter)
         except NotFound:
-            waiting.delete()  # one of the two is out of sight, and nothing was said of them
+            # One of the two is out of sight, and nothing was said of them, also not in another tab just now.
+            ConversationPair.objects.filter(pk=waiting.pk, decided_at=None).delete()
     draw = selectors.pair_next(voter)
     if draw is None:
         raise NothingToCompare

@@ -28,19 +28,21 @@ def _user(request: HttpRequest) -> User:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    """What was compared so far; POST leads to the next two."""
+    """What was compared so far; POST leads to the next two, or says that there are none."""
     if request.method == "POST":
         try:
             return redirect("conversations:pair", services.pair_draw(voter=_user(request)).pk)
         except NothingToCompare:
-            return redirect("conversations:compare")
+            has_next = False
+    else:
+        has_next = selectors.may_compare(_user(request))
     compared = selectors.pairs_of(_user(request))
     rows = list(compared[:ROWS])
     readable = selectors.pairs_readable(rows, _user(request))
     context = {
         "rows": [(row, scenario_shown(row), row.pk in readable) for row in rows],
         "count": compared.count(),
-        "has_next": selectors.pair_open(_user(request)) is not None or selectors.pair_next(_user(request)) is not None,
+        "has_next": has_next,
     }
     return render(request, "conversations/compare.html", context)
 

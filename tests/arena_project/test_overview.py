@@ -69,6 +69,19 @@ def test_a_span_is_compared_with_the_one_before() -> None:
     assert changes(figures_between(now - timedelta(days=7)), before)["battles"] == "\N{MINUS SIGN}50 %"
 
 
+def test_usage_is_that_of_as_many_days_and_is_not_compared() -> None:
+    some_days(1)
+    usage, now = Usage.objects.get(), timezone.now()
+    for ago in (1, 7, 8):
+        past = (now - timedelta(days=ago)).date()
+        Usage.objects.create(day=past, model=usage.model, user=usage.user, requests=100)
+    day, week = figures_between(now - timedelta(days=1)), figures_between(now - timedelta(days=7))
+    assert (day.answers, week.answers) == (4, 104)
+    before = figures_between(now - timedelta(days=14), now - timedelta(days=7))
+    assert before.answers == 200
+    assert set(changes(week, before)) <= {"battles", "votes"}
+
+
 def test_a_model_s_row_says_how_much_how_fast_and_for_how_much() -> None:
     some_days(2)
     now = timezone.now()

@@ -150,7 +150,7 @@ def test_a_vote_reveals_is_kept_once_and_counts_on_a_board_of_its_own(
         services.pair_vote(pair_id=pair.pk, voter=owner, choice="b")
     with pytest.raises(NothingToCompare):
         services.pair_draw(voter=owner)
-    assert "You have compared all there are" in client.get("/conversations/compare/").content.decode()
+    assert "You have compared all there are" in client.post("/conversations/compare/").content.decode()
 
 
 def test_the_next_pair_is_the_one_that_waits(pair: ConversationPair, owner: User) -> None:

@@ -172,6 +172,12 @@ def test_a_vote_tells_the_models_and_still_no_way_to_the_conversation(
     page = client.post(f"/conversations/compare/{pair.pk}/vote/", {"choice": "a"}, follow=True).content.decode()
     assert "Name zebrafish" in page
     assert "Name quokka" in page
+    file = io.BytesIO()
+    export_write(file, reader, lambda done: None)
+    with zipfile.ZipFile(file) as archive:
+        held = b"".join(archive.read(name) for name in archive.namelist()).decode()
+    assert pair.model_a.slug in held
+    assert not [one for one in (pair.conversation_a_id, pair.conversation_b_id) if str(one) in held]
     state = api_client(reader, ("read",)).get(f"/api/v1/conversations/pairs/{pair.pk}/").json()
     assert [one["id"] for one in state["conversations"]] == [None, None]
     assert {agent["model"] for one in state["conversations"] for agent in one["agents"]} == {
