@@ -55,6 +55,7 @@ async def _stop_listening() -> None:
 
     for reader in cast(Any, reactor).getReaders():
         if IListeningPort.providedBy(reader):
+            reader.doRead()  # whoever has knocked already is let in
             await reader.stopListening().asFuture(asyncio.get_running_loop())
 
 

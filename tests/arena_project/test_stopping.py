@@ -173,8 +173,8 @@ def test_a_request_that_is_under_way_is_answered_before_the_process_ends(ending_
         while not is_over.is_set():
             try:
                 answers.append(person.call_raw("GET", "battles/")[0])
-            except URLError as refused:
-                broken.append(refused.reason)
+            except (URLError, ConnectionError) as error:
+                broken.append(type(error.reason if isinstance(error, URLError) else error))
                 return
 
     is_over = threading.Event()
@@ -186,7 +186,8 @@ def test_a_request_that_is_under_way_is_answered_before_the_process_ends(ending_
     for each in asking:
         each.result()
     assert set(answers) == {200}
-    assert all(isinstance(reason, ConnectionRefusedError) for reason in broken), broken  # nobody listens any more
+    # Nobody listens any more, or the system turned somebody away at the door: nobody who was let in goes without.
+    assert set(broken) <= {ConnectionRefusedError, ConnectionResetError}, broken
 
 
 @pytest.fixture
