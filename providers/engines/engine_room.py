@@ -12,7 +12,6 @@ from pathlib import Path
 from time import monotonic
 
 from django.db import Error
-from django.utils import timezone
 
 from common.database import in_database_thread
 from common.processes import Guard
@@ -93,7 +92,7 @@ class EngineRoom:
         for row in rows:
             if row.slug not in self.keepers:
                 self._begin(row)
-        decided = decide([self._sharer(row) for row in rows if row.spec.is_ours], timezone.now())
+        decided = decide([self._sharer(row) for row in rows if row.spec.is_ours], monotonic())
         for slug, wanted in decided.wanted.items():
             self.keepers[slug].want(wanted)
         if decided.displaced:
@@ -130,7 +129,7 @@ class EngineRoom:
             wanted=Wanted(row.desired),
             wanted_at=row.wanted_at,
             state=keeper.now.state,
-            state_since=row.state_since,
+            state_since=keeper.since,
         )
 
     async def _end(self, slugs: list[str]) -> None:

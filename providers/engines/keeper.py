@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 
 import httpx2
 
@@ -60,6 +61,7 @@ class Keeper:
     room: Room = nullcontext
     wanted: Wanted = Wanted.STOPPED
     now: Report = field(default_factory=lambda: Report(State.STOPPED))
+    since: float = field(default_factory=monotonic)  # when it came into the state that it is in
 
     def __post_init__(self) -> None:
         self._changed = asyncio.Event()
@@ -252,6 +254,8 @@ class Keeper:
 
     def _say(self, state: State, reason: str = "", *, load: Load | None = None) -> None:
         load = load or Load()
+        if state is not self.now.state:
+            self.since = monotonic()
         self.now = replace(
             self.now,
             state=state,

@@ -6,6 +6,7 @@ from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -19,7 +20,9 @@ from pytest_django.asserts import assertNumQueries  # type: ignore[attr-defined]
 from common.database import in_database_thread
 from providers.adapters.base import WAKING, ErrorKind, Message, ProviderError, Queued, TextDelta
 from providers.client import stream_answer
+from providers.engines import sharing, waking
 from providers.engines.engine_room import AlreadyRunning, EngineRoom, only_one
+from providers.engines.keeper import Keeper
 from providers.engines.services import (
     engine_desired_set,
     engine_endpoint_sync,
@@ -284,7 +287,11 @@ async def events(model: LanguageModel) -> tuple[list[int], str]:
 
 @pytest.mark.usefixtures("database_thread")
 @pytest.mark.django_db(transaction=True)
-async def test_two_engines_take_turns_on_one_gpu_and_who_asks_waits_for_theirs(tmp_path: Path) -> None:
+async def test_two_engines_take_turns_on_one_gpu_and_who_asks_waits_for_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "AWAKE_AT_LEAST_SECONDS", 0.0)
+
     def rows() -> tuple[LanguageModel, LanguageModel]:
         one = engine("one", memory_share=0.6, gpus="0", desired=Wanted.AWAKE)
         two = engine("two", model="drowsy", memory_share=0.6, gpus="0", desired=Wanted.ASLEEP)
@@ -296,13 +303,57 @@ async def test_two_engines_take_turns_on_one_gpu_and_who_asks_waits_for_theirs(t
         await running.until(lambda states: states == {"one": "ready", "two": "asleep"})
         one, two = await in_database_thread(lambda: (model_of(one.endpoint.engine), model_of(two.endpoint.engine)))()
         assert await events(one) == ([], OTHER)
-        await Engine.objects.aupdate(state_since=timezone.now() - timedelta(minutes=1))
         assert await events(two) == ([WAKING, 0], OTHER)
         await running.until(lambda states: states == {"one": "asleep", "two": "ready"})
-        await Engine.objects.aupdate(state_since=timezone.now() - timedelta(minutes=1))
         assert await events(one) == ([WAKING, 0], OTHER)
     assert {row.slug: row.state async for row in Engine.objects.all()} == {"one": "stopped", "two": "stopped"}
     assert any(line.startswith("one: draining") for line in running.lines)
+
+
+@pytest.mark.usefixtures("database_thread")
+@pytest.mark.django_db(transaction=True)
+async def test_two_that_take_turns_both_answer_though_to_wake_takes_longer_than_they_stay_awake_at_least(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    """`drowsy` takes a second to wake; who waits for the other asks for it all the while."""
+    settings.ENGINE_WAIT_SECONDS = 20
+    monkeypatch.setattr(sharing, "AWAKE_AT_LEAST_SECONDS", 0.7)
+    monkeypatch.setattr(waking, "LOOK_SECONDS", 0.1)
+
+    def rows() -> list[LanguageModel]:
+        alike: dict[str, Any] = {"model": "drowsy", "memory_share": 0.6, "gpus": "0", "desired": Wanted.ASLEEP}
+        return [model_of(engine(slug, **alike)) for slug in ("one", "two")]
+
+    models = await in_database_thread(rows)()
+    async with Running(tmp_path) as running:
+        await running.until(lambda states: set(states.values()) == {"asleep"})
+        for model in models:  # loaded once, so that to wake is to ask /wake_up
+            assert (await events(model))[1] == OTHER
+        found = await asyncio.gather(*map(events, models))
+        assert [text for _, text in found] == [OTHER, OTHER]
+
+
+@pytest.mark.usefixtures("database_thread")
+@pytest.mark.django_db(transaction=True)
+async def test_one_that_has_just_become_ready_stays_though_its_waking_was_stored_long_ago(tmp_path: Path) -> None:
+    def rows() -> list[Engine]:
+        for slug in ("woken", "asks"):
+            row = engine(slug, memory_share=0.6, gpus="0")
+            engine_note(slug=slug, report=Report(State.WAKING if slug == "woken" else State.ASLEEP))
+            engine_desired_set(engine=row, desired=Wanted.AWAKE)
+        Engine.objects.update(state_since=timezone.now() - timedelta(minutes=1))
+        return list(Engine.objects.all())
+
+    found = await in_database_thread(rows)()
+    room = EngineRoom(ways(tmp_path), print)
+    for row in found:
+        room.keepers[row.slug] = Keeper(row.spec, room.ways, Mock(), lambda report: None)
+    room.keepers["woken"].now = Report(State.WAKING)
+    room.keepers["woken"]._say(State.READY)
+    await room._follow(found)
+    assert {slug: keeper.wanted for slug, keeper in room.keepers.items()} == {
+        "woken": Wanted.AWAKE, "asks": Wanted.ASLEEP
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("database_thread")
