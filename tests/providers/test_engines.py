@@ -20,7 +20,7 @@ from pytest_django.asserts import assertNumQueries  # type: ignore[attr-defined]
 from common.database import in_database_thread
 from providers.adapters.base import WAKING, ErrorKind, Message, ProviderError, Queued, TextDelta
 from providers.client import stream_answer
-from providers.engines import sharing, waking
+from providers.engines import engine_room, sharing, waking
 from providers.engines.engine_room import AlreadyRunning, EngineRoom, only_one
 from providers.engines.keeper import Keeper
 from providers.engines.services import (
@@ -28,6 +28,8 @@ from providers.engines.services import (
     engine_endpoint_sync,
     engine_note,
     engine_wake,
+    engines_delete,
+    engines_put_to_sleep,
     engines_unseen_note,
 )
 from providers.engines.states import Report, State, Wanted
@@ -35,7 +37,8 @@ from providers.models import Engine, LanguageModel
 from providers.selectors import target_for
 from tests import factories
 from tests.fakes.scripts import OTHER
-from tests.providers.fake_engines import free_port, ways
+from tests.providers.fake_engines import free_port, listens, ways
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db
 
@@ -121,6 +124,16 @@ def test_to_ask_wakes_only_what_sleeps_and_only_once() -> None:
     assert engine_wake(endpoint_slug="nobody") == (None, "")
     Engine.objects.filter(pk=row.pk).update(seen_at=timezone.now() - timedelta(minutes=5))
     assert engine_wake(endpoint_slug="small")[0] is State.FAILED, "nobody is there who could wake it"
+
+
+def test_one_that_was_asked_again_meanwhile_is_not_put_to_sleep() -> None:
+    row = engine()
+    read_at = row.wanted_at
+    engine_desired_set(engine=row, desired=Wanted.AWAKE)
+    engines_put_to_sleep(asked={"small": read_at})
+    assert Engine.objects.get().desired == Wanted.AWAKE
+    engines_put_to_sleep(asked={"small": Engine.objects.get().wanted_at})
+    assert Engine.objects.get().desired == Wanted.ASLEEP
 
 
 def test_when_the_one_who_looks_after_them_dies_nothing_says_ready_any_more() -> None:
@@ -257,9 +270,9 @@ async def database_thread() -> AsyncIterator[None]:
 class Running:
     """The engine room on this loop, as `manage.py engines run` has it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **more: Any) -> None:
         self.lines: list[str] = []
-        self.room = EngineRoom(ways(folder), self.lines.append)
+        self.room = EngineRoom(ways(folder, **more), self.lines.append)
 
     async def __aenter__(self) -> "Running":
         self.task = asyncio.create_task(self.room.run())
@@ -270,8 +283,11 @@ class Running:
         await self.task
 
     async def until(self, condition: Callable[[dict[str, str]], bool]) -> None:
+        await self.until_rows(lambda rows: condition({row.slug: row.state for row in rows}))
+
+    async def until_rows(self, condition: Callable[[list[Engine]], bool]) -> None:
         async with asyncio.timeout(30):
-            while not condition({row.slug: row.state async for row in Engine.objects.all()}):  # noqa: ASYNC110
+            while not condition([row async for row in Engine.objects.all()]):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
 
 
@@ -371,3 +387,53 @@ async def test_who_waits_for_an_engine_that_cannot_wake_is_told_so(tmp_path: Pat
     with pytest.raises(ProviderError, match="did not wake within") as late:
         await events(model)
     assert late.value.kind is ErrorKind.TIMEOUT
+
+
+@pytest.mark.usefixtures("database_thread")
+@pytest.mark.django_db(transaction=True)
+async def test_one_that_has_nothing_to_say_for_a_long_time_is_not_called_abandoned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_room, "TOLD_AT_LEAST_EVERY_SECONDS", 0.2)
+    await in_database_thread(lambda: engine("broken", model="oom"))()
+    async with Running(tmp_path, first_delay_seconds=600) as running:
+        await running.until(lambda states: states == {"broken": "failed"})
+        await Engine.objects.aupdate(seen_at=timezone.now() - timedelta(minutes=1))
+        await running.until_rows(lambda rows: rows[0].is_watched)
+        assert (await Engine.objects.aget()).why.startswith("The GPU's memory did not suffice")
+
+
+@pytest.mark.usefixtures("database_thread")
+@pytest.mark.django_db(transaction=True)
+async def test_one_that_waits_for_another_on_its_gpu_to_start_says_that_it_starts(tmp_path: Path) -> None:
+    await in_database_thread(lambda: engine(memory_share=0.3, gpus="0"))()
+    running = Running(tmp_path)
+    async with running.room.gpus[0], running:
+        await running.until(lambda states: states == {"small": "starting"})
+        assert not running.room.keepers["small"]._process.is_running()
+
+
+@pytest.mark.usefixtures("database_thread")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("change", ["edit", "delete"])
+async def test_one_that_is_edited_or_deleted_finishes_what_it_answers(tmp_path: Path, change: str) -> None:
+    row = await in_database_thread(lambda: engine("small", model="slow"))()
+    model = await in_database_thread(model_of)(row)
+    async with Running(tmp_path) as running:
+        await running.until(lambda states: states == {"small": "ready"})
+        keeper = running.room.keepers["small"]
+        answer = asyncio.create_task(events(model))
+        async with asyncio.timeout(30):
+            while not keeper.now.running:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        if change == "edit":
+            await Engine.objects.aupdate(context=2048)
+        else:
+            await in_database_thread(engines_delete)(engines=Engine.objects.all())
+        assert (await answer)[1] == OTHER
+        if change == "edit":
+            await running.until(lambda states: "small: stopped" in running.lines and states == {"small": "ready"})
+            assert running.room.keepers["small"].spec.context == 2048
+        else:
+            await until(lambda: not running.room.keepers)
+            assert not listens(row.port)
