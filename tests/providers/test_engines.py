@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
+from uuid import uuid4
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -18,7 +21,17 @@ from pytest_django import Settings
 from pytest_django.asserts import assertNumQueries  # type: ignore[attr-defined]
 
 from common.database import in_database_thread
-from providers.adapters.base import WAKING, ErrorKind, Message, ProviderError, Queued, TextDelta
+from providers.adapters.base import (
+    WAKING,
+    ErrorKind,
+    Message,
+    Opened,
+    Priority,
+    ProviderError,
+    Queued,
+    Target,
+    TextDelta,
+)
 from providers.client import stream_answer
 from providers.engines import engine_room, sharing, waking
 from providers.engines.engine_room import AlreadyRunning, EngineRoom, only_one
@@ -33,10 +46,14 @@ from providers.engines.services import (
     engines_unseen_note,
 )
 from providers.engines.states import Report, State, Wanted
+from providers.limits import gate as gate_module
+from providers.limits.gate import NoPlace
+from providers.limits.shared import gate
 from providers.models import Engine, LanguageModel
 from providers.selectors import target_for
 from tests import factories
 from tests.fakes.scripts import OTHER
+from tests.fakes.upstream import Upstream
 from tests.providers.fake_engines import free_port, listens, ways
 from tests.waiting import until
 
@@ -387,6 +404,57 @@ async def test_who_waits_for_an_engine_that_cannot_wake_is_told_so(tmp_path: Pat
     with pytest.raises(ProviderError, match="did not wake within") as late:
         await events(model)
     assert late.value.kind is ErrorKind.TIMEOUT
+
+
+@pytest.mark.usefixtures("database_thread")
+@pytest.mark.django_db(transaction=True)
+async def test_who_gets_a_place_at_an_engine_that_has_gone_to_sleep_waits_until_it_wakes(
+    upstream: Upstream, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ready() -> Target:
+        row = engine(port=int(upstream.url.split(":")[2].split("/")[0]))
+        engine_note(slug="small", report=Report(State.READY))
+        found = target_for(model_of(row))
+        return replace(found, upstream_id="steady", limits=replace(found.limits, key=uuid4().hex, streams=1))
+
+    monkeypatch.setattr(waking, "LOOK_SECONDS", 0.05)
+    target, note = await in_database_thread(ready)(), in_database_thread(engine_note)
+    prompt = [Message("user", "Why?")]
+    first, second = stream_answer(target, prompt), stream_answer(target, prompt)
+    assert isinstance(await anext(first), Opened)
+    assert await anext(second) == Queued(1)
+    await note(slug="small", report=Report(State.DRAINING))
+    await first.aclose()
+    assert await anext(second) == Queued(WAKING)
+    assert len(upstream.requests) == 1, "one that drains is not asked for more"
+    assert await gate().store.change(target.limits.key, lambda state, now: len(state.leases)) == 0
+    await note(slug="small", report=Report(State.READY))
+    assert await anext(second) == Queued(0)
+    assert isinstance(await anext(second), Opened)
+
+    third = stream_answer(target, prompt)
+    assert await anext(third) == Queued(1)
+    await note(slug="small", report=Report(State.DRAINING))
+    await second.aclose()
+    assert await anext(third) == Queued(WAKING)
+    monkeypatch.setitem(gate_module.WAIT_MAX_SECONDS, Priority.INTERACTIVE, 0.0)
+    await note(slug="small", report=Report(State.READY))
+    async with aclosing(stream_answer(target, prompt)) as other:
+        assert isinstance(await anext(other), Opened)
+        with pytest.raises(NoPlace):  # so the patience with the line counts from when it was awake
+            await anext(third)
+    monkeypatch.setitem(gate_module.WAIT_MAX_SECONDS, Priority.INTERACTIVE, 120.0)
+
+    settings.ENGINE_WAIT_SECONDS = 0.2
+    first, second = stream_answer(target, prompt), stream_answer(target, prompt)
+    await anext(first)
+    assert await anext(second) == Queued(1)
+    await note(slug="small", report=Report(State.WAKING))
+    await first.aclose()
+    assert await anext(second) == Queued(WAKING)
+    with pytest.raises(ProviderError, match="did not wake within"):  # and is not waited for again
+        await anext(second)
+    assert len(upstream.requests) == 4
 
 
 @pytest.mark.usefixtures("database_thread")
