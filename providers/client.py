@@ -29,7 +29,7 @@ from providers.adapters.base import (
     Usage,
 )
 from providers.adapters.registry import adapter_for
-from providers.engines.waking import until_awake
+from providers.engines.waking import NotAwake, until_awake
 from providers.limits.gate import NoPlace, Ticket
 from providers.limits.shared import gate
 
@@ -100,12 +100,9 @@ async def stream_answer(
     ):
         with attempt:
             try:
-                async with aclosing(ticket.wait()) as places:
-                    place = 0
+                async with aclosing(_place(ticket, target.engine)) as places:
                     async for place in places:
                         yield Queued(place)
-                if place:
-                    yield Queued(0)
                 until = asyncio.get_running_loop().time() + target.timeouts.total
                 stream, opened, event = await _open(target, messages, merged, until, ticket)
             except BaseException:  # to be closed while it waits must not cost the place, either
@@ -153,6 +150,26 @@ def merged_sampling(base: Sampling, over: Sampling) -> Sampling:
     return Sampling(**{name: getattr(base, name) if value in (None, ()) else value for name, value in values.items()})
 
 
+async def _place(ticket: Ticket, engine: str) -> AsyncGenerator[int, None]:
+    """Yield the places in line until one is held at an engine that is awake, and 0 in the end where there was a wait.
+    The engine may have gone to sleep meanwhile: the place is given back until it wakes."""
+    place, is_awake = 0, False
+    while not is_awake:
+        async with aclosing(ticket.wait()) as places:
+            async for place in places:
+                yield place
+        is_awake = True
+        async with aclosing(until_awake(engine)) as waking:
+            async for _ in waking:
+                place, is_awake = WAKING, False
+                await ticket.settle(is_success=False)
+                yield place
+        if not is_awake:
+            ticket.be_patient()
+    if place:
+        yield 0
+
+
 async def _open(
     target: Target, messages: Sequence[Message], sampling: Sampling, until: float, ticket: Ticket
 ) -> tuple[AsyncGenerator[Event, None], Opened, Event]:
@@ -196,7 +213,11 @@ async def _next(stream: AsyncIterator[Event], target: Target, seconds: float, un
 def _wait_before_retry(error: Exception, target: Target, priority: Priority, failures: int) -> bool | float:
     """False, or the seconds until another try: as many as the upstream asked for, else twice those after the last of
     `failures` before this one."""
-    if not isinstance(error, ProviderError) or isinstance(error, OutOfPatience | NoPlace) or error.kind not in PASSING:
+    if (
+        not isinstance(error, ProviderError)
+        or isinstance(error, OutOfPatience | NoPlace | NotAwake)
+        or error.kind not in PASSING
+    ):
         return False
     wait = error.retry_after
     if wait is None:

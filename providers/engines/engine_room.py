@@ -89,15 +89,19 @@ class EngineRoom:
 
     async def _follow(self, rows: list[Engine]) -> None:
         specs = {row.slug: row.spec for row in rows}
-        await self._end([slug for slug, keeper in self.keepers.items() if specs.get(slug) != keeper.spec])
+        gone = [slug for slug, keeper in self.keepers.items() if specs.get(slug) != keeper.spec]
+        await self._end([slug for slug in gone if not self.keepers[slug].may_answer])
         for row in rows:
             if row.slug not in self.keepers:
                 self._begin(row)
-        decided = decide([self._sharer(row) for row in rows if row.spec.is_ours], timezone.now())
+        staying = {row.slug: row for row in rows if self.keepers[row.slug].spec == row.spec}
+        ours = [keeper for keeper in self.keepers.values() if keeper.spec.is_ours]
+        decided = decide([self._sharer(keeper, staying.get(keeper.spec.slug)) for keeper in ours], monotonic())
         for slug, wanted in decided.wanted.items():
             self.keepers[slug].want(wanted)
         if decided.displaced:
-            await in_database_thread(engines_put_to_sleep)(slugs=decided.displaced)
+            asked = {slug: staying[slug].wanted_at for slug in decided.displaced}
+            await in_database_thread(engines_put_to_sleep)(asked=asked)
 
     def _begin(self, row: Engine) -> None:
         slug = row.slug
@@ -121,16 +125,16 @@ class EngineRoom:
                 await stack.enter_async_context(self.gpus[gpu])
             yield
 
-    def _sharer(self, row: Engine) -> Sharer:
-        keeper = self.keepers[row.slug]
+    def _sharer(self, keeper: Keeper, row: Engine | None) -> Sharer:
+        """One without a row is to go: it finishes what it answers, and holds its memory as long."""
         return Sharer(
-            slug=row.slug,
-            gpus=gpus_of(row.gpus),
-            share=row.memory_share,
-            wanted=Wanted(row.desired),
-            wanted_at=row.wanted_at,
+            slug=keeper.spec.slug,
+            gpus=gpus_of(keeper.spec.gpus),
+            share=keeper.spec.memory_share,
+            wanted=Wanted(row.desired) if row else Wanted.STOPPED,
+            wanted_at=row.wanted_at if row else timezone.now(),
             state=keeper.now.state,
-            state_since=row.state_since,
+            state_since=keeper.since,
         )
 
     async def _end(self, slugs: list[str]) -> None:
@@ -143,7 +147,9 @@ class EngineRoom:
             del self.keepers[slug]
 
     async def _store(self) -> None:
-        for slug, report in list(self.said.items()):
+        """What is news at once, and the rest from time to time: one that has nothing to say is looked after, too."""
+        quiet = {slug: keeper.now for slug, keeper in self.keepers.items() if slug in self.stored}
+        for slug, report in (quiet | self.said).items():
             at, before = self.stored.get(slug, (-TOLD_AT_LEAST_EVERY_SECONDS, None))
             is_news = before is None or (before.state, before.reason) != (report.state, report.reason)
             if is_news or monotonic() - at >= TOLD_AT_LEAST_EVERY_SECONDS or self.stopping.is_set():

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 
 import httpx2
 
@@ -60,6 +61,7 @@ class Keeper:
     room: Room = nullcontext
     wanted: Wanted = Wanted.STOPPED
     now: Report = field(default_factory=lambda: Report(State.STOPPED))
+    since: float = field(default_factory=monotonic)  # when it came into the state that it is in
 
     def __post_init__(self) -> None:
         self._changed = asyncio.Event()
@@ -72,6 +74,11 @@ class Keeper:
             self.wanted = wanted
             self._delay = self.ways.first_delay_seconds  # whoever asks anew need not wait for our patience
             self._changed.set()
+
+    @property
+    def may_answer(self) -> bool:
+        """Whether to end it now could cut off an answer of an engine of ours."""
+        return self.spec.is_ours and self.now.state in (State.READY, State.DRAINING)
 
     async def run(self) -> None:
         """Until it is cancelled; then the engine is stopped."""
@@ -97,8 +104,10 @@ class Keeper:
 
     async def _watch(self) -> None:
         if await self._control.is_healthy():
-            asleep = await self._asked_whether_asleep()
-            self._say(State.ASLEEP if asleep else State.READY, load=await self._load())
+            if await self._asked_whether_asleep():  # nobody would wake it
+                self._say(State.UNREACHABLE, "It sleeps; wake it on its own machine.")
+            else:
+                self._say(State.READY, load=await self._load())
         else:
             self._say(State.UNREACHABLE, f"{self.spec.url} does not answer.")
         await self._nap(self.ways.look_seconds * 5)
@@ -127,11 +136,10 @@ class Keeper:
     async def _start(self) -> bool:
         """Whether it was started: it may be told otherwise while it waits for room. Raises Failure with the reason in
         words."""
-        is_woken = self.now.state is State.ASLEEP
+        self._say(State.WAKING if self.now.state is State.ASLEEP else State.STARTING)
         async with self.room():
             if self.wanted is not Wanted.AWAKE:
                 return False
-            self._say(State.WAKING if is_woken else State.STARTING)
             if port_is_taken(self.spec.host, self.spec.port):  # said now, and not after minutes of loading
                 raise Failure(f"The port {self.spec.port} is taken by another program.")
             spec = replace(self.spec, python=self.ways.python)
@@ -192,6 +200,8 @@ class Keeper:
 
     async def _sleep(self) -> None:
         await self._drain()
+        if not self._process.is_running():
+            raise Failure(await self._why())
         if self.wanted is not Wanted.ASLEEP:  # asked again meanwhile: nothing was lost
             return self._say(State.READY)
         if not self.spec.sleep_level:
@@ -200,6 +210,8 @@ class Keeper:
         try:
             await self._control.sleep(self.spec.sleep_level)
         except httpx2.HTTPError as error:
+            if not self._process.is_running():
+                raise Failure(await self._why()) from None
             await self._process.stop()  # its memory is wanted by another
             raise Failure(f"It could not be put to sleep, and was stopped: {error}") from None
         self._say(State.ASLEEP)
@@ -212,6 +224,8 @@ class Keeper:
             try:
                 await self._control.wake(self.spec.sleep_level)
             except httpx2.HTTPError as error:
+                if not self._process.is_running():
+                    raise Failure(await self._why()) from None
                 await self._process.stop()
                 reason = reason_in(list(self._process.tail)[-TAIL_SHOWN:])
                 raise Failure(f"It did not wake, and was stopped. {reason or error}") from None
@@ -252,6 +266,8 @@ class Keeper:
 
     def _say(self, state: State, reason: str = "", *, load: Load | None = None) -> None:
         load = load or Load()
+        if state is not self.now.state:
+            self.since = monotonic()
         self.now = replace(
             self.now,
             state=state,

@@ -27,6 +27,7 @@ class EngineProcess:
         self._guard = guard
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
+        self._is_cleared = True  # nothing is left of its group
 
     async def start(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.tail.clear()
@@ -38,6 +39,7 @@ class EngineProcess:
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
         )
+        self._is_cleared = False
         self._guard.tell("+", self._process.pid)
         self._reading = asyncio.create_task(self._read(self._process))
 
@@ -49,23 +51,27 @@ class EngineProcess:
         assert self._process is not None, "it was never started"
         assert self._reading is not None
         how = await self._process.wait()
+        if self._is_cleared:  # its number may be another's by now
+            return how
         await asyncio.wait([self._reading], timeout=1.0)  # a child of its own may hold the pipe open
         self._reading.cancel()
         signal_group(self._process.pid, signal.SIGKILL)
         self._guard.tell("-", self._process.pid)
+        self._is_cleared = True
         return how
 
     async def stop(self) -> None:
-        """Ask it to end, and after a while make it."""
-        if self._process is None or self._process.returncode is not None:
+        """Ask it to end, and after a while make it. One that has ended by itself may have left others of its group."""
+        if self._process is None:
             return
-        with suppress(ProcessLookupError):  # the leader alone: it ends its workers in order
-            self._process.send_signal(signal.SIGTERM)
-        try:
-            async with asyncio.timeout(GRACE_SECONDS):
-                await self._process.wait()
-        except TimeoutError:
-            signal_group(self._process.pid, signal.SIGKILL)
+        if self.is_running():
+            with suppress(ProcessLookupError):  # the leader alone: it ends its workers in order
+                self._process.send_signal(signal.SIGTERM)
+            try:
+                async with asyncio.timeout(GRACE_SECONDS):
+                    await self._process.wait()
+            except TimeoutError:
+                signal_group(self._process.pid, signal.SIGKILL)
         await self.ended()
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:

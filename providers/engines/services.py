@@ -1,7 +1,7 @@
 """Every write about engines."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -175,6 +175,9 @@ def engines_delete(*, engines: QuerySet[Engine]) -> None:
     engines.delete()
 
 
-def engines_put_to_sleep(*, slugs: Collection[str]) -> None:
-    """These make room for others; they wake again when they are asked."""
-    Engine.objects.filter(slug__in=slugs, desired=Wanted.AWAKE).update(desired=Wanted.ASLEEP)
+def engines_put_to_sleep(*, asked: Mapping[str, datetime]) -> None:
+    """These make room for others; they wake again when they are asked. `asked` says when each was last asked for, as it
+    was read: one that was asked again meanwhile stays."""
+    for slug, wanted_at in asked.items():
+        awake = Engine.objects.filter(slug=slug, desired=Wanted.AWAKE, wanted_at=wanted_at)
+        awake.update(desired=Wanted.ASLEEP)

@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from providers.engines.states import State, Wanted
 
 SHARE_UNSAID = 0.92  # vLLM's own default of --gpu-memory-utilization
 SHARE_MOST = 0.97  # of a GPU; the rest is for the driver and for those that sleep
-AWAKE_AT_LEAST = timedelta(seconds=15)  # so that those who waited for it get their answers
+AWAKE_AT_LEAST_SECONDS = 15.0  # so that those who waited for it get their answers
 IN_MEMORY = frozenset({State.STARTING, State.READY, State.DRAINING, State.WAKING})
 
 
 @dataclass(frozen=True)
 class Sharer:
-    """An engine of ours. `gpus` is empty where it may use all; `wanted_at` is when somebody last asked for it."""
+    """An engine of ours. `gpus` is empty where it may use all; `wanted_at` is when somebody last asked for it,
+    `state_since` when it came into its state, on the clock that `decide` is told."""
 
     slug: str
     gpus: frozenset[int]
@@ -22,7 +23,7 @@ class Sharer:
     wanted: Wanted
     wanted_at: datetime
     state: State
-    state_since: datetime | None = None
+    state_since: float
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Decision:
     displaced: frozenset[str]
 
 
-def decide(sharers: Sequence[Sharer], now: datetime) -> Decision:
+def decide(sharers: Sequence[Sharer], now: float) -> Decision:
     """Those that were asked for last come first; one that does not fit beside them goes to sleep, and whoever needs its
     memory waits until it does."""
     wanted = {one.slug: one.wanted for one in sharers}
@@ -54,8 +55,8 @@ def decide(sharers: Sequence[Sharer], now: datetime) -> Decision:
     return Decision(wanted, displaced)
 
 
-def _rank(one: Sharer, now: datetime) -> tuple[bool, float, str]:
-    is_fresh = one.state is State.READY and one.state_since is not None and now - one.state_since < AWAKE_AT_LEAST
+def _rank(one: Sharer, now: float) -> tuple[bool, float, str]:
+    is_fresh = one.state is State.READY and now - one.state_since < AWAKE_AT_LEAST_SECONDS
     return not is_fresh and one.state is not State.WAKING, -one.wanted_at.timestamp(), one.slug
 
 

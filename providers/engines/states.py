@@ -12,13 +12,13 @@ class Wanted(StrEnum):
 
 class State(StrEnum):
     STOPPED = "stopped"
-    STARTING = "starting"  # its process is up and loads the model
+    STARTING = "starting"  # its process loads the model, or waits until another of its GPU has started
     READY = "ready"
     DRAINING = "draining"  # finishes what it answers; nothing new goes there
     ASLEEP = "asleep"
     WAKING = "waking"
     FAILED = "failed"  # it ended by itself, and is started again after a while
-    UNREACHABLE = "unreachable"  # of another machine, and does not answer
+    UNREACHABLE = "unreachable"  # of another machine, and does not answer, or sleeps there
 
 
 # Who asks such an engine may wait for it; the others cannot answer.

@@ -13,11 +13,15 @@ from providers.engines.states import SLEEPY, State
 LOOK_SECONDS = 0.5
 
 
+class NotAwake(ProviderError):
+    """It did not wake in time. Whoever asks again at once would wait as long once more."""
+
+
 async def until_awake(endpoint_slug: str) -> AsyncGenerator[State, None]:
     """Yield once, how the engine is, where it must be waited for, and end when it is ready; yield nothing where it is
     already, or where no engine of ours is behind the endpoint.
 
-    Raises ProviderError where it cannot answer, or did not wake in time.
+    Raises ProviderError where it cannot answer, and NotAwake where it did not wake in time.
     """
     if not endpoint_slug:
         return
@@ -32,7 +36,7 @@ async def until_awake(endpoint_slug: str) -> AsyncGenerator[State, None]:
             raise ProviderError(ErrorKind.CONNECTION, f"the engine is {state}: {reason}")
         if asyncio.get_running_loop().time() > until:
             seconds = settings.ENGINE_WAIT_SECONDS
-            raise ProviderError(ErrorKind.TIMEOUT, f"the engine did not wake within {seconds:g} s; it is {state}")
+            raise NotAwake(ErrorKind.TIMEOUT, f"the engine did not wake within {seconds:g} s; it is {state}")
         if not is_told:
             is_told = True
             yield state

@@ -115,10 +115,14 @@ class Ticket:
         self._tokens = tokens
         self._lease = ""
         self._loop = asyncio.get_running_loop()
-        self._until = self._loop.time() + WAIT_MAX_SECONDS[priority]
+        self.be_patient()
         self._woken = asyncio.Event()
         self._renewal: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
+
+    def be_patient(self) -> None:
+        """Wait from now on as long as one may: what it waited for until now was no place."""
+        self._until = self._loop.time() + WAIT_MAX_SECONDS[self.priority]
 
     async def wait(self) -> AsyncGenerator[int, None]:
         """Yield the place in line, at first and whenever it changes; ends once a place is held. Nothing is yielded

@@ -10,17 +10,20 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import httpx2
 import pytest
 from django.conf import settings
 
-from providers.adapters.base import Message, Target, TextDelta
+from providers.adapters.base import Message, ProviderError, Target, TextDelta
 from providers.client import stream_answer
+from providers.engines.process import EngineProcess
 from providers.engines.states import State, Wanted
 from providers.engines.vllm import Spec, command_of, environment_of, load_in
 from tests.fakes.scripts import OTHER
 from tests.providers.fake_engines import free_port, kept, listens, spec, ways
+from tests.waiting import until
 
 
 async def ask(one: Spec) -> str:
@@ -45,6 +48,14 @@ def pid_on(port: int) -> int:
         except OSError:
             continue
     raise AssertionError("nobody listens")
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it runs; one that is dead and only waits to be collected does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 async def test_it_starts_sleeps_wakes_and_ends(tmp_path: Path) -> None:
@@ -94,7 +105,7 @@ async def test_one_that_is_told_otherwise_while_it_waits_for_room_takes_none(tmp
             engine.keeper.want(Wanted.ASLEEP)
         await engine.state(State.ASLEEP)
         assert listens(one.port) is was_asleep
-        assert engine.states()[-2:] == ([State.WAKING, State.ASLEEP] if was_asleep else [State.ASLEEP])
+        assert engine.states()[-2:] == [State.WAKING if was_asleep else State.STARTING, State.ASLEEP]
 
 
 async def test_what_runs_is_finished_before_it_sleeps(tmp_path: Path) -> None:
@@ -190,6 +201,33 @@ async def test_one_that_is_killed_comes_back(tmp_path: Path) -> None:
         assert await ask(one) == OTHER
 
 
+async def test_one_that_dies_while_it_drains_is_said_to_have_died(tmp_path: Path) -> None:
+    one = spec("slow")
+    async with kept(one, ways(tmp_path)) as engine:
+        await engine.state(State.READY)
+        answer = asyncio.create_task(ask(one))
+        await engine.until(lambda report: report.running == 1)
+        engine.keeper.want(Wanted.ASLEEP)
+        await engine.state(State.DRAINING)
+        os.kill(pid_on(one.port), signal.SIGKILL)
+        assert "signal SIGKILL" in (await engine.state(State.FAILED)).reason
+        with pytest.raises(ProviderError):
+            await answer
+
+
+async def test_of_one_that_ended_by_itself_nothing_is_left_to_hold_the_gpu(tmp_path: Path) -> None:
+    guard = Mock()
+    process = EngineProcess(tmp_path / "log", guard)
+    await process.start(["sh", "-c", "sleep 600 & echo $!"], os.environ)
+    await until(lambda: not process.is_running() and bool(process.tail))
+    worker = int(process.tail[0])
+    assert is_alive(worker)
+    await process.stop()
+    await until(lambda: not is_alive(worker))
+    await process.stop()
+    assert [call.args[0] for call in guard.tell.call_args_list] == ["+", "-"], "once: its number may be another's"
+
+
 async def test_one_that_cannot_sleep_gives_its_memory_back_all_the_same(tmp_path: Path) -> None:
     async with kept(spec("sleepless"), ways(tmp_path)) as engine:
         await engine.state(State.READY)
@@ -214,8 +252,14 @@ async def test_an_engine_of_another_machine_is_watched_and_never_started(tmp_pat
         await engine.state(State.READY)
         async with kept(elsewhere, ways(tmp_path), Wanted.STOPPED) as far:
             await far.state(State.READY)
+            async with httpx2.AsyncClient(trust_env=False) as client:
+                await client.post(f"{here.url}/sleep")
+                away = await far.state(State.UNREACHABLE)
+                assert away.reason == "It sleeps; wake it on its own machine.", "nobody here could"
+                await client.post(f"{here.url}/wake_up")
+            await far.state(State.READY)
             engine.keeper.want(Wanted.STOPPED)
-            await far.state(State.UNREACHABLE)
+            assert "does not answer" in (await far.state(State.UNREACHABLE)).reason
     assert not (tmp_path / "engines" / "far.log").exists()
 
 

@@ -6,20 +6,21 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.engines.sharing import AWAKE_AT_LEAST, IN_MEMORY, SHARE_MOST, Decision, Sharer, decide
+from providers.engines.sharing import AWAKE_AT_LEAST_SECONDS, IN_MEMORY, SHARE_MOST, Decision, Sharer, decide
 from providers.engines.states import State, Wanted
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+MOMENT = 10_000.0  # of the clock that only runs on
 
 
 def sharer(slug: str, share: float | None, state: State, asked: float = 0, **more: Any) -> Sharer:
     """One that was asked for so many seconds ago."""
-    fields: dict[str, Any] = {"gpus": frozenset({0}), "wanted": Wanted.AWAKE, "state_since": NOW - timedelta(hours=1)}
+    fields: dict[str, Any] = {"gpus": frozenset({0}), "wanted": Wanted.AWAKE, "state_since": MOMENT - 3600}
     return Sharer(slug, share=share, state=state, wanted_at=NOW - timedelta(seconds=asked), **fields | more)
 
 
 def decided(*sharers: Sharer) -> Decision:
-    return decide(sharers, NOW)
+    return decide(sharers, MOMENT)
 
 
 def test_those_that_fit_are_awake_together() -> None:
@@ -40,10 +41,10 @@ def test_the_one_that_was_asked_for_longest_ago_makes_room_first() -> None:
 
 
 def test_one_that_has_just_woken_is_not_put_to_sleep_at_once() -> None:
-    fresh = sharer("fresh", 0.9, State.READY, 60, state_since=NOW - AWAKE_AT_LEAST / 2)
+    fresh = sharer("fresh", 0.9, State.READY, 60, state_since=MOMENT - AWAKE_AT_LEAST_SECONDS / 2)
     asked = sharer("asked", 0.9, State.ASLEEP, 0)
     assert decided(fresh, asked).displaced == {"asked"}
-    fresh = sharer("fresh", 0.9, State.READY, 60, state_since=NOW - 2 * AWAKE_AT_LEAST)
+    fresh = sharer("fresh", 0.9, State.READY, 60, state_since=MOMENT - 2 * AWAKE_AT_LEAST_SECONDS)
     assert decided(fresh, asked).displaced == {"fresh"}
 
 
@@ -64,7 +65,7 @@ fleets = st.lists(
 @given(fleets)
 def test_nobody_begins_where_there_is_no_room_and_somebody_always_may(fleet: list[Any]) -> None:
     sharers = [sharer(str(n), share, state, asked, wanted=w) for n, (share, state, asked, w) in enumerate(fleet)]
-    found = decide(sharers, NOW)
+    found = decide(sharers, MOMENT)
     begun = [one for one in sharers if found.wanted[one.slug] is Wanted.AWAKE and one.state not in IN_MEMORY]
     inside = [one for one in sharers if one.state in IN_MEMORY]
     if begun and len(begun) + len(inside) > 1:
