@@ -90,6 +90,8 @@ def environment_of(spec: Spec, cache: Path, *, is_offline: bool = False) -> dict
         "TRITON_CACHE_DIR": str(cache / "triton"),
         "PYTHONUNBUFFERED": "1",
     }
+    if os.sep in spec.python:  # what vLLM calls by name, as ninja, lies beside its interpreter
+        environment["PATH"] = os.pathsep.join([str(Path(spec.python).absolute().parent), os.environ.get("PATH", "")])
     if spec.sleep_level:
         environment["VLLM_SERVER_DEV_MODE"] = "1"
     if spec.gpus:

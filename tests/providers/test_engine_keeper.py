@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -17,6 +18,7 @@ from django.conf import settings
 
 from providers.adapters.base import Message, Target, TextDelta
 from providers.client import stream_answer
+from providers.engines.log_reasons import reason_in
 from providers.engines.states import State, Wanted
 from providers.engines.vllm import Spec, command_of, environment_of, load_in
 from tests.fakes.scripts import OTHER
@@ -255,6 +257,25 @@ def test_the_command_is_a_list_and_the_environment_has_no_secrets(
     assert not {"OPENAI_API_KEY", "SECRET_KEY"} & set(environment)
     assert environment["CUDA_VISIBLE_DEVICES"] == "0,1"
     assert environment["HF_HUB_OFFLINE"] == "1"
+    assert environment["PATH"] == os.environ["PATH"]
+    own = environment_of(replace(one, python="/opt/vllm/bin/python"), tmp_path)
+    assert own["PATH"] == f"/opt/vllm/bin:{os.environ['PATH']}", "vLLM calls ninja by name"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'ninja'", "vLLM calls the program ninja,"),
+        ("No such file or directory: '/usr/local/cuda/bin/nvcc'", "vLLM calls the program nvcc,"),
+        ("/bin/sh: 1: nvcc: not found", "vLLM calls the program nvcc,"),
+        ("RuntimeError: Ninja is required to load C++ extensions", "vLLM calls the program Ninja,"),
+        ('FileNotFoundError: No such file or directory: "/m/model-00001-of-2.safetensors"', "There is no such model"),
+        ("OSError: m does not appear to have a file named config.json.", "There is no such model"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/run/x.sock'", "It ended with: FileNotFoundError"),
+    ],
+)
+def test_a_program_that_is_missing_is_no_model_that_is_missing(line: str, words: str) -> None:
+    assert reason_in(["INFO loading", line]).startswith(words)
 
 
 def test_metrics_of_several_processes_are_added_up() -> None:
