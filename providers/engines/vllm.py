@@ -14,8 +14,13 @@ from pathlib import Path
 import httpx2
 
 LOOPBACK = "127.0.0.1"
-# What Tourney says itself; said twice, the last one would win.
-RESERVED = ("--host", "--port", "--model", "--served-model-name", "--uds", "--api-key", "--root-path", "--ssl")
+# What Tourney says itself (said twice, the last one would win), and what would take its engine out of its hands.
+RESERVED = (
+    "--model", "--host", "--port", "--served-model-name", "--revision", "--quantization", "--dtype",
+    "--tensor-parallel-size", "--gpu-memory-utilization", "--max-model-len", "--enable-sleep-mode", "--config",
+    "--uds", "--api-key", "--root-path",
+)  # fmt: skip
+RESERVED_SHORT = ("-q", "-tp")  # of --quantization and --tensor-parallel-size
 NO_SLEEP_MODE = "--no-enable-sleep-mode"  # where the platform has none, as on CPUs
 PROBE_SECONDS = 5.0
 SLEEP_SECONDS = 600.0  # to copy the weights of a large model into the host's memory, or to read them back
@@ -103,8 +108,16 @@ def environment_of(spec: Spec, cache: Path, *, is_offline: bool = False) -> dict
 
 
 def reserved_in(arguments: list[str]) -> str:
-    """The first argument that Tourney gives itself, if there is one."""
-    return next((one for one in arguments if one.partition("=")[0] in RESERVED or one.startswith("--ssl")), "")
+    """The first argument that Tourney gives itself, if there is one; as vLLM's parser reads them, for which `_` is `-`
+    and the beginning of a name is enough. No other option of vLLM's is the beginning of one of these."""
+    return next((one for one in arguments if _is_reserved(one)), "")
+
+
+def _is_reserved(argument: str) -> bool:
+    name = re.split(r"[=.]", argument, maxsplit=1)[0].replace("_", "-")
+    if not name.startswith("--"):
+        return name.startswith(RESERVED_SHORT) or name == "-t"
+    return name.startswith("--ssl") or any(one.startswith(name) for one in RESERVED)
 
 
 class Control:

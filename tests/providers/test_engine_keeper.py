@@ -20,7 +20,7 @@ from providers.adapters.base import Message, Target, TextDelta
 from providers.client import stream_answer
 from providers.engines.log_reasons import reason_in
 from providers.engines.states import State, Wanted
-from providers.engines.vllm import Spec, command_of, environment_of, load_in
+from providers.engines.vllm import Spec, command_of, environment_of, load_in, reserved_in
 from tests.fakes.scripts import OTHER
 from tests.providers.fake_engines import free_port, kept, listens, spec, ways
 
@@ -276,6 +276,28 @@ def test_the_command_is_a_list_and_the_environment_has_no_secrets(
 )
 def test_a_program_that_is_missing_is_no_model_that_is_missing(line: str, words: str) -> None:
     assert reason_in(["INFO loading", line]).startswith(words)
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["--host=0.0.0.0", "--hos=0.0.0.0", "--served_model_name", "--api_key=x", "--api", "--gpu-memory-utilization=0.9",
+     "--gpu_memory", "--max-model-len", "--config", "--config=x.yaml", "--enable-sleep-mode", "--ssl_keyfile",
+     "--dtype", "--tensor-parallel-size", "-tp", "-t", "-tp=2", "-q", "-qawq", "--model.x=1", "--uds", "--"],
+)  # fmt: skip
+def test_what_tourney_says_itself_is_reserved_in_every_spelling(argument: str) -> None:
+    assert reserved_in(["--max-num-seqs", "64", argument]) == argument
+
+
+def test_every_name_of_the_command_is_reserved_and_others_of_vllm_are_not() -> None:
+    one = Spec(slug="a", model="m", served_as="a", port=9000, revision="r", quantization="awq", dtype="float16",
+               tensor_parallel=2, memory_share=0.4, context=4096, python="/opt/vllm/bin/python")  # fmt: skip
+    names = [argument for argument in command_of(one) if argument.startswith("--")]
+    assert len(names) == 11
+    assert [name for name in names if not reserved_in([name])] == []
+    free = ["--max-num-seqs=32", "--max_num_seqs", "--no-enable-sleep-mode", "--model-impl", "--config-format", "-pp",
+            "--quantization-param-path", "--kv-cache-dtype", "--enforce-eager", "--tokenizer", "--hf-overrides",
+            "-O3", "--trust-remote-code", "--no-enable-chunked-prefill", "--pipeline-parallel-size", "2"]  # fmt: skip
+    assert reserved_in(free) == ""
 
 
 def test_metrics_of_several_processes_are_added_up() -> None:
