@@ -13,6 +13,8 @@ from pathlib import Path
 
 import httpx2
 
+from providers.secret_names import is_hidden_from_engines
+
 LOOPBACK = "127.0.0.1"
 # What Tourney says itself (said twice, the last one would win), and what would take its engine out of its hands.
 RESERVED = (
@@ -87,7 +89,7 @@ def command_of(spec: Spec) -> list[str]:
 
 def environment_of(spec: Spec, cache: Path, *, is_offline: bool = False) -> dict[str, str]:
     """The environment of the child: ours without our secrets, with what vLLM writes kept in `cache`."""
-    environment = {name: value for name, value in os.environ.items() if not _is_secret(name)}
+    environment = {name: value for name, value in os.environ.items() if not is_hidden_from_engines(name)}
     environment |= {
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_CACHE_ROOT": str(cache / "vllm"),
@@ -176,9 +178,3 @@ def load_in(text: str) -> Load:
         waiting=int(sums.get("num_requests_waiting", 0)),
         cache_used=sums.get("kv_cache_usage_perc", sums.get("gpu_cache_usage_perc", 0.0)),
     )
-
-
-def _is_secret(name: str) -> bool:
-    """What vLLM needs no knowledge of: our own secrets, and keys of other services. HF_TOKEN it may need."""
-    ours = ("SECRET_KEY", "KEY_ENCRYPTION_SECRETS", "DATABASE_URL", "REDIS_URL", "BROKER_URL", "EMAIL_URL")
-    return name in ours or (name.endswith("_API_KEY") and not name.startswith("VLLM"))

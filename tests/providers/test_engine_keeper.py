@@ -243,8 +243,13 @@ def test_a_keeper_that_is_killed_leaves_no_engine_behind(tmp_path: Path) -> None
 def test_the_command_is_a_list_and_the_environment_has_no_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
-    monkeypatch.setenv("SECRET_KEY", "s")
+    hidden = {
+        "OPENAI_API_KEY", "ACME_KEY", "SECRET_KEY", "METRICS_TOKEN", "POSTGRES_PASSWORD", "OTEL_EXPORTER_OTLP_HEADERS",
+        "KEY_ENCRYPTION_SECRETS", "DATABASE_URL", "THEIR_SECRET",
+    }  # fmt: skip
+    needed = {"HF_TOKEN", "VLLM_API_KEY", "HTTPS_PROXY"}
+    for name in hidden | needed:
+        monkeypatch.setenv(name, "value")
     one = Spec(
         slug="a", model="org/m; rm -rf /", served_as="a", port=9000, quantization="awq", tensor_parallel=2,
         memory_share=0.45, context=4096, gpus="0,1", extra_arguments=("--max-num-seqs", "64"),
@@ -254,7 +259,8 @@ def test_the_command_is_a_list_and_the_environment_has_no_secrets(
     assert command[-3:] == ["--enable-sleep-mode", "--max-num-seqs", "64"][-3:]
     assert command[command.index("--gpu-memory-utilization") + 1] == "0.45"
     environment = environment_of(one, tmp_path, is_offline=True)
-    assert not {"OPENAI_API_KEY", "SECRET_KEY"} & set(environment)
+    assert not hidden & set(environment)
+    assert needed <= set(environment)
     assert environment["CUDA_VISIBLE_DEVICES"] == "0,1"
     assert environment["HF_HUB_OFFLINE"] == "1"
     assert environment["PATH"] == os.environ["PATH"]
