@@ -2,7 +2,8 @@
 
 Pure: no Django, no GPU, no network. `fit` is the one question most callers have; `packing.py` asks it for several
 models on several GPUs. Memory is in bytes where nothing else is said; a "6 GB" card has 6 GiB. Weights and cache are
-counted exactly; what vLLM takes beside them is an estimate from its source, meant to err on the safe side.
+counted, layers of a kind that we do not know as if they kept every token; what vLLM takes beside them is an estimate
+from its source, meant to err on the safe side.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ CUDA_GRAPHS = GIB // 3  # what vLLM records for decoding; none with --enforce-ea
 # (EngineArgs.get_batch_defaults in 0.32; an A100 with 80 GB has those of the small).
 STEPS = ((160, 16_384, 1024), (70, 8192, 1024), (0, 2048, 256))
 BLOCK_TOKENS = 16  # the cache is given out in blocks of so many
+STEPS_AT_ONCE = 2  # one is computed while the next is prepared (vLLM's asynchronous scheduling, its default)
 SHORTEST_CONTEXT = 1024  # less is no conversation
 USEFUL_CONTEXT = 4096  # down to here a shorter context is better than fewer bits
 
@@ -75,6 +77,7 @@ class Verdict:
     wanted: Wanted
     need: Need
     memory: int  # bytes that were at hand on each GPU
+    obstacle: str = ""  # why it does not fit, where it is not for its size
 
     @property
     def fits(self) -> bool:
@@ -83,6 +86,8 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """In words: "fits", "fits with 4-bit", "fits with context 4,096", "does not fit: ..."."""
+        if self.obstacle:
+            return f"does not fit: {self.obstacle}"
         if self.answer is Answer.NO:
             return f"does not fit: needs {self.need.total / GIB:.1f} GiB of {self.memory / GIB:.1f}"
         ending = f" {self.need.context:,}" if self.answer in (Answer.CONTEXT, Answer.BOTH) else ""
@@ -124,20 +129,35 @@ def need_of(model: Architecture, wanted: Wanted) -> Need:
 
 
 def cache_bytes(model: Architecture, wanted: Wanted, context: int) -> int:
-    """Bytes of keys and values, on each GPU, of one conversation of `context` tokens.
+    """Bytes of keys and values, on each GPU, that vLLM keeps for one conversation of `context` tokens.
 
-    MLA's latent is held whole by every GPU; other caches are cut by heads, and a GPU holds one head at least.
+    A layer with a window keeps the tokens before a step that are still in it and those of all steps under way, and one
+    block more, for a window may begin within one (SlidingWindowSpec in vLLM's kv_cache_interface.py).
     """
-    full = -(-context // BLOCK_TOKENS) * BLOCK_TOKENS
-    windowed = min(full, model.window) if model.window else full
-    tokens = model.full_layers * full + model.window_layers * windowed
-    cut = min(wanted.tensor_parallel, model.kv_heads)
-    return tokens * -(-model.kv_values // cut) * (wanted.kv_bytes or _dtype_bytes(model, wanted))
+    full = _blocks(context)
+    windowed = full
+    if model.window:
+        step = wanted.batched_tokens or STEPS[-1][1]
+        windowed = _blocks(min(model.window - 1 + STEPS_AT_ONCE * step, context)) + BLOCK_TOKENS
+    return (model.full_layers * full + model.window_layers * windowed) * _token_bytes(model, wanted)
 
 
 def tokens_in(model: Architecture, wanted: Wanted, room: int) -> int:
-    """How many tokens of full attention a cache of `room` bytes holds: what vLLM logs as "GPU KV cache size"."""
-    return room // max(1, cache_bytes(model, wanted, BLOCK_TOKENS)) * BLOCK_TOKENS
+    """How many tokens a cache of `room` bytes holds, were all attention full: what vLLM logs as "GPU KV cache size"."""
+    layers = model.full_layers + model.window_layers
+    return room // max(1, layers * BLOCK_TOKENS * _token_bytes(model, wanted)) * BLOCK_TOKENS
+
+
+def _blocks(tokens: int) -> int:
+    """So many tokens, in whole blocks."""
+    return -(-tokens // BLOCK_TOKENS) * BLOCK_TOKENS
+
+
+def _token_bytes(model: Architecture, wanted: Wanted) -> int:
+    """Of one layer, on each GPU. Every GPU holds MLA's latent whole; other caches are cut by heads, and a GPU holds one
+    head at least."""
+    cut = min(wanted.tensor_parallel, model.kv_heads)
+    return -(-model.kv_values // cut) * (wanted.kv_bytes or _dtype_bytes(model, wanted))
 
 
 def _weights(model: Architecture, wanted: Wanted) -> int:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from providers.engines.architecture import Architecture
-from providers.engines.packing import Gpu, Packing, Placed, pack
-from providers.engines.planner import FOUR_BIT, GIB, Verdict, Wanted, fit
+from providers.engines.packing import Gpu, Packing, Placed, fit_on, pack
+from providers.engines.planner import FOUR_BIT, GIB, Verdict, Wanted
 from providers.engines.states import Wanted as Desired
 
 PACKED_CONTEXT = 8192  # where nothing else is said: packing for the longest context would leave room for nobody else
@@ -34,8 +34,7 @@ def plan_of(
     models: Mapping[str, Architecture], gpus: Sequence[Gpu], wanted: Wanted, *, host_memory_gib: float = 0
 ) -> Plan:
     """Of one GPU at least. `host_memory_gib` is for the weights of those that sleep."""
-    largest = max(gpu.memory_gib for gpu in gpus)
-    verdicts = {name: (model, fit(model, largest, wanted)) for name, model in models.items()}
+    verdicts = {name: (model, fit_on(model, wanted, gpus)) for name, model in models.items()}
     asked = wanted if wanted.context or len(models) == 1 else replace(wanted, context=PACKED_CONTEXT)
     ways = {"As asked": asked}
     if not wanted.quantization and len(models) > 1:

@@ -14,6 +14,7 @@ from providers.engines.architecture import Architecture, UnknownArchitecture, ar
 from providers.engines.configs import NoConfig, architecture_of, known
 from providers.engines.packing import SLEEPING, Gpu, pack
 from providers.engines.planner import GIB, MOST_SHARE, Wanted, cache_bytes, fit, need_of, tokens_in
+from providers.engines.plans import plan_of
 
 # Parameters as the hub counts them in the models' own safetensors files.
 PUBLISHED = {
@@ -65,11 +66,40 @@ def test_two_heads_over_four_gpus_are_held_twice() -> None:
     assert cache_bytes(model, Wanted(tensor_parallel=4), 4096) == whole // 2
 
 
-def test_layers_with_a_window_keep_no_more_than_it() -> None:
+def test_layers_with_a_window_keep_it_and_the_steps_under_way() -> None:
+    """SlidingWindowSpec of vLLM: window - 1 + two steps of 2,048, in blocks of 16, and a block."""
     config = dict(known()["llama-3.2-1b"])
     kinds = ["sliding_attention", "sliding_attention", "sliding_attention", "full_attention"] * 4
     model = architecture_read(config | {"layer_types": kinds, "sliding_window": 1024})
-    assert cache_bytes(model, Wanted(), 8192) == (4 * 8192 + 12 * 1024) * 1024 * 2
+    assert cache_bytes(model, Wanted(), 8192) == (4 * 8192 + 12 * (1024 + 4096 + 16)) * 1024 * 2
+    assert cache_bytes(model, Wanted(batched_tokens=512), 8192) == (4 * 8192 + 12 * (1024 + 1024 + 16)) * 1024 * 2
+    assert cache_bytes(model, Wanted(), 2048) == (4 * 2048 + 12 * (2048 + 16)) * 1024 * 2
+    assert tokens_in(model, Wanted(), 2**30) == 2**30 // (16 * 1024 * 2)
+
+
+@pytest.mark.parametrize("kind", ["chunked_attention", "linear_attention", "of_next_year"])
+def test_layers_of_another_kind_count_as_full_attention(kind: str) -> None:
+    config = dict(known()["llama-3.2-1b"])
+    model = architecture_read(config | {"layer_types": [kind] * 12 + ["full_attention"] * 4, "sliding_window": 1024})
+    assert cache_bytes(model, Wanted(), 8192) == cache_bytes(architecture_of("llama-3.2-1b"), Wanted(), 8192)
+
+
+@pytest.mark.parametrize(
+    ("hostile", "words"),
+    [
+        ({"num_hidden_layers": 10**12}, "num_hidden_layers of more than 10,000"),
+        ({"hidden_size": 10**400}, "hidden_size of more than"),
+        ({"vocab_size": 10**400}, "vocab_size of more than"),
+        ({"intermediate_size": 10**400}, "no model has such sizes"),
+        ({"head_dim": 10**400}, "no model has such sizes"),
+        ({"head_dim": -64}, "no model has such sizes"),
+        ({"num_key_value_heads": -8}, "no model has such sizes"),
+        ({"layer_types": ["sliding_attention"], "sliding_window": -(10**400)}, "no model has such sizes"),
+    ],
+)
+def test_a_file_made_to_fill_the_memory_is_refused(hostile: dict[str, object], words: str) -> None:
+    with pytest.raises(UnknownArchitecture, match=words):
+        architecture_read(dict(known()["llama-3.2-1b"]) | hostile)
 
 
 def test_an_image_model_is_counted_with_its_eyes() -> None:
@@ -157,6 +187,37 @@ def test_a_model_that_is_too_large_for_one_gpu_is_cut_over_several() -> None:
     packing = pack({"large": (model, Wanted(context=8192)), "small": (small, Wanted(context=8192))}, gpus)
     assert {one.name: one.gpus for one in packing.placed} == {"large": (0, 1), "small": (0,)}
     assert not packing.takes_turns
+
+
+def packed(name: str, sizes: list[float], wanted: Wanted) -> list[tuple[tuple[int, ...], str]]:
+    gpus = [Gpu(index, "any", size) for index, size in enumerate(sizes)]
+    packing = pack({name: (architecture_of(name), wanted)}, gpus)
+    left_out = [((), verdict.sentence) for _name, verdict in packing.left_out]
+    return [(one.gpus, one.verdict.sentence) for one in packing.placed] + left_out
+
+
+def test_a_cut_is_judged_by_the_smallest_gpu_that_it_needs() -> None:
+    assert packed("14b", [24, 8], Wanted(context=4096)) == [((0,), "fits with 4-bit")]
+    assert packed("14b", [24, 8, 24], Wanted(context=4096)) == [((0, 2), "fits")]
+    assert packed("14b", [24, 8], Wanted(context=4096, tensor_parallel=2)) == [((0, 1), "fits with 4-bit")]
+
+
+def test_no_model_is_cut_over_more_gpus_than_there_are() -> None:
+    wanted = Wanted(context=4096, tensor_parallel=4)
+    words = "does not fit: it is to be cut over 4 GPUs, and there is 1"
+    assert packed("llama-3.1-8b", [8], wanted) == [((), words)]
+    plan = plan_of({"llama-3.1-8b": architecture_of("llama-3.1-8b")}, [Gpu(0, "any", 8)], wanted)
+    assert plan.verdicts["llama-3.1-8b"][1].sentence == words
+
+
+def test_no_model_is_cut_so_that_its_heads_are_not_dealt_out_evenly() -> None:
+    # 28 heads, 4 of keys and values: over 4 GPUs, and not over 8, on which it would fit.
+    assert packed("qwen2.5-7b", [7.5] * 4, Wanted(context=4096)) == [((0, 1, 2, 3), "fits")]
+    assert packed("qwen2.5-7b", [4.0] * 8, Wanted(context=4096))[0] == ((0, 1, 2, 3), "fits with 4-bit")
+    words = "does not fit: its 28 heads, 4 of keys, cannot be dealt out evenly to 8 GPUs"
+    assert packed("qwen2.5-7b", [24] * 8, Wanted(tensor_parallel=8)) == [((), words)]
+    cuts = [n for n in range(1, 9) if architecture_of("llama-3.2-3b").can_be_cut(n)]  # 24 heads, 8 of keys and values
+    assert cuts == [1, 2, 4, 8]
 
 
 @given(st.lists(models, min_size=1, max_size=6), st.lists(st.sampled_from([16, 24, 48, 80]), min_size=1, max_size=4))
