@@ -22,7 +22,7 @@ from providers.engines.downloads import listed
 from providers.engines.gpus import NoGpu, gpus_here
 from providers.engines.models import Engine
 from providers.engines.packing import Gpu, Placed
-from providers.engines.planner import GIB, Need, Verdict, Wanted
+from providers.engines.planner import GIB, Need, Verdict, Way
 from providers.engines.plans import (
     PACKED_CONTEXT,
     Plan,
@@ -121,9 +121,9 @@ class PlanForm(forms.Form):
         return [Gpu(index, _("given"), size) for index, size in enumerate(sizes)]
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> Way:
         said = self.cleaned_data
-        return Wanted(
+        return Way(
             context=said["context"],
             concurrency=said["concurrency"] or 1,
             quantization=said["quantization"],

@@ -32,7 +32,7 @@ USEFUL_CONTEXT = 4096  # down to here a shorter context is better than fewer bit
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Way:
     """How a model should run. A `context` of None is the longest it was made for; `concurrency` is how many
     conversations of that length fit into the cache at once, and shorter ones share it."""
 
@@ -74,7 +74,7 @@ class Verdict:
     """`need` and `wanted` are of the way in which it fits; of the smallest way that was tried where it does not."""
 
     answer: Answer
-    wanted: Wanted
+    wanted: Way
     need: Need
     memory: int  # bytes that were at hand on each GPU
     obstacle: str = ""  # why it does not fit, where it is not for its size
@@ -94,17 +94,17 @@ class Verdict:
         return f"{self.answer.value}{ending}"
 
 
-def fit(model: Architecture, memory_gib: float, wanted: Wanted | None = None, *, share: float = MOST_SHARE) -> Verdict:
+def fit(model: Architecture, memory_gib: float, wanted: Way | None = None, *, share: float = MOST_SHARE) -> Verdict:
     """Whether `model` fits into `share` of a GPU's memory as it is wanted, and if not, what would make it fit.
 
     Where no context is asked for, a shorter one (of at least 4,096 tokens) is offered before 4 bits; where one is, 4
     bits come first. `memory_gib` is of one GPU; all of `wanted.tensor_parallel` are alike.
     """
     _least, batched, sequences = next(step for step in STEPS if memory_gib >= step[0])
-    wanted = wanted or Wanted()
+    wanted = wanted or Way()
     wanted = replace(wanted, batched_tokens=wanted.batched_tokens or batched, sequences=wanted.sequences or sequences)
     memory = int(memory_gib * GIB * share)
-    smallest: tuple[Wanted, Need] | None = None
+    smallest: tuple[Way, Need] | None = None
     for answer, way in _ways(model, wanted):
         need = need_of(model, way)
         if need.total <= memory:
@@ -115,7 +115,7 @@ def fit(model: Architecture, memory_gib: float, wanted: Wanted | None = None, *,
     return Verdict(Answer.NO, *smallest, memory)
 
 
-def need_of(model: Architecture, wanted: Wanted) -> Need:
+def need_of(model: Architecture, wanted: Way) -> Need:
     """Bytes that the model takes on each of its GPUs when it runs as wanted. Raises ValueError for what is unknown."""
     if wanted.quantization and wanted.quantization not in BITS:
         raise ValueError(f"unknown quantization {wanted.quantization!r}: one of {', '.join(BITS)}")
@@ -128,7 +128,7 @@ def need_of(model: Architecture, wanted: Wanted) -> Need:
     )
 
 
-def cache_bytes(model: Architecture, wanted: Wanted, context: int) -> int:
+def cache_bytes(model: Architecture, wanted: Way, context: int) -> int:
     """Bytes of keys and values, on each GPU, that vLLM keeps for one conversation of `context` tokens.
 
     A layer with a window keeps the tokens before a step that are still in it and those of all steps under way, and one
@@ -142,7 +142,7 @@ def cache_bytes(model: Architecture, wanted: Wanted, context: int) -> int:
     return (model.full_layers * full + model.window_layers * windowed) * _token_bytes(model, wanted)
 
 
-def tokens_in(model: Architecture, wanted: Wanted, room: int) -> int:
+def tokens_in(model: Architecture, wanted: Way, room: int) -> int:
     """How many tokens a cache of `room` bytes holds, were all attention full: what vLLM logs as "GPU KV cache size"."""
     layers = model.full_layers + model.window_layers
     return room // max(1, layers * BLOCK_TOKENS * _token_bytes(model, wanted)) * BLOCK_TOKENS
@@ -153,20 +153,20 @@ def _blocks(tokens: int) -> int:
     return -(-tokens // BLOCK_TOKENS) * BLOCK_TOKENS
 
 
-def _token_bytes(model: Architecture, wanted: Wanted) -> int:
+def _token_bytes(model: Architecture, wanted: Way) -> int:
     """Of one layer, on each GPU. Every GPU holds MLA's latent whole; other caches are cut by heads, and a GPU holds one
     head at least."""
     cut = min(wanted.tensor_parallel, model.kv_heads)
     return -(-model.kv_values // cut) * (wanted.kv_bytes or _dtype_bytes(model, wanted))
 
 
-def _weights(model: Architecture, wanted: Wanted) -> int:
+def _weights(model: Architecture, wanted: Way) -> int:
     dtype = _dtype_bytes(model, wanted)
     bits = BITS.get(model.quantization or wanted.quantization, dtype * 8)  # what is quantized is not quantized again
     return int(model.linear * bits / 8 + model.other * dtype) // wanted.tensor_parallel
 
 
-def _overhead(model: Architecture, wanted: Wanted) -> int:
+def _overhead(model: Architecture, wanted: Way) -> int:
     """What the largest step needs: inputs and outputs of the widest layer, and the scores of the sampler."""
     _least, batched, sequences = STEPS[-1]
     tokens = wanted.batched_tokens or batched
@@ -175,11 +175,11 @@ def _overhead(model: Architecture, wanted: Wanted) -> int:
     return CUDA_CONTEXT + (0 if wanted.eager else CUDA_GRAPHS) + layer + 2 * scores
 
 
-def _dtype_bytes(model: Architecture, wanted: Wanted) -> int:
+def _dtype_bytes(model: Architecture, wanted: Way) -> int:
     return BYTES.get(wanted.dtype or model.dtype, 2)
 
 
-def _ways(model: Architecture, wanted: Wanted) -> Iterator[tuple[Answer, Wanted]]:
+def _ways(model: Architecture, wanted: Way) -> Iterator[tuple[Answer, Way]]:
     """As wanted first, then what hurts more and more."""
     longest = min(wanted.context or model.context, model.context)
     shorter = [2**power for power in range(30, 9, -1) if SHORTEST_CONTEXT <= 2**power < longest]
@@ -195,5 +195,5 @@ def _ways(model: Architecture, wanted: Wanted) -> Iterator[tuple[Answer, Wanted]
         yield from _cut(Answer.BOTH, small, contexts if can_shrink else [])
 
 
-def _cut(answer: Answer, way: Wanted, contexts: Sequence[int]) -> list[tuple[Answer, Wanted]]:
+def _cut(answer: Answer, way: Way, contexts: Sequence[int]) -> list[tuple[Answer, Way]]:
     return [(answer, replace(way, context=context)) for context in contexts]

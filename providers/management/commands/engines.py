@@ -17,8 +17,7 @@ from providers.engines.gpus import NoGpu, gpus_here
 from providers.engines.keeper import Ways
 from providers.engines.packing import Gpu
 from providers.engines.plan_shown import packing_shown, verdicts_table
-from providers.engines.planner import BITS
-from providers.engines.planner import Wanted as Way
+from providers.engines.planner import BITS, Way
 from providers.engines.plans import memory_of_this_machine, plan_of
 from providers.engines.services import engine_create, engine_desired_set
 from providers.engines.states import Wanted
