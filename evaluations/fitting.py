@@ -11,7 +11,7 @@ from django.conf import settings
 
 from providers.engines.configs import architecture_of
 from providers.engines.embedded import NEEDS_BYTES
-from providers.engines.planner import GIB, Answer, Wanted, fit, need_of
+from providers.engines.planner import GIB, Answer, Way, fit, need_of
 from providers.models import Engine, LanguageModel
 from providers.services import EMBEDDED_SLUG
 
@@ -64,7 +64,7 @@ def measured(peaks: Mapping[str, Mapping[str, int | None]], limit_gib: float) ->
 
 
 def _planned(name: str, engine: Engine, limit_gib: float) -> Fit:
-    wanted = Wanted(
+    wanted = Way(
         context=engine.context,
         quantization=engine.quantization,
         dtype="" if engine.dtype == Engine.Dtype.AUTO else engine.dtype,

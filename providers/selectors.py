@@ -69,6 +69,11 @@ def target_of(endpoint: Endpoint) -> Target:
     )
 
 
+def key_variables() -> set[str]:
+    """The environment variables that hold endpoints' keys."""
+    return set(Endpoint.objects.exclude(api_key_variable="").values_list("api_key_variable", flat=True))
+
+
 def limits_now(endpoint: Endpoint) -> dict[str, int]:
     """What goes on at an endpoint: `streams` of `places` taken, `waiting` in this process, `paused` seconds. Without
     Redis all of it is about this process only."""

@@ -13,11 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers.adapters.addresses import is_allowed
 from providers.adapters.base import AddressRule, Quirks
-
-# Variables of .env.example whose values are secrets, or addresses that may hold a password.
-OUR_SECRETS = frozenset(
-    {"SECRET_KEY", "KEY_ENCRYPTION_SECRETS", "DATABASE_URL", "REDIS_URL", "BROKER_URL", "EMAIL_URL"}
-)
+from providers.secret_names import is_ours
 
 # Source: RFC 9110, 5.1 and 5.5.
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -27,7 +23,7 @@ HEADER_TEXT = re.compile(r"[\x20-\x7e\t]*")
 def holds_no_secret_of_ours(variable: str) -> None:
     """Raises ValidationError for a variable of Tourney's own: whoever may edit endpoints could have it sent to any
     server."""
-    if variable.strip().upper() in OUR_SECRETS:
+    if is_ours(variable):
         raise ValidationError(_("%(variable)s is Tourney's own and is never sent."), params={"variable": variable})
 
 

@@ -18,6 +18,10 @@ LEARNED_POSITIONS = {"gpt2", "opt", "gpt_bigcode"}
 TIED = {"gpt2", "gemma", "gemma2", "gemma3", "gemma3_text", "opt", "bloom", "gpt_bigcode", "falcon"}
 
 
+MOST_LAYERS = 10_000
+MOST = 10**12  # of any size, and of millions of parameters: no model comes near, and a hostile file may go beyond
+
+
 class UnknownArchitecture(ValueError):
     """The config.json is not one of a decoder that we can count; the message says what is missing."""
 
@@ -37,12 +41,18 @@ class Architecture:
     full_layers: int
     window_layers: int = 0  # keep only the last `window` tokens
     window: int = 0
+    heads: int = 0  # of attention; 0 where nobody says
     dtype: str = "bfloat16"
     quantization: str = ""  # what the checkpoint itself is stored in, in the words of `planner.BITS`
 
     @property
     def parameters(self) -> int:
         return self.linear + self.other
+
+    def can_be_cut(self, gpus: int) -> bool:
+        """Whether vLLM takes such a --tensor-parallel-size: it gives every GPU the same number of heads, and as many of
+        keys and values, or one that several GPUs hold."""
+        return not self.heads or (self.heads % gpus == 0 and (self.kv_heads % gpus == 0 or gpus % self.kv_heads == 0))
 
     @classmethod
     def of_size(cls, billions: float, context: int = 8192) -> "Architecture":
@@ -77,7 +87,7 @@ def architecture_read(config: Config) -> Architecture:
 def _read(config: Config) -> Architecture:
     text: Config = {**config, **(config.get("text_config") or config.get("llm_config") or {})}
     hidden = _number(text, "hidden_size", "n_embd", "d_model")
-    layers = _number(text, "num_hidden_layers", "n_layer", "num_layers", "n_layers")
+    layers = _number(text, "num_hidden_layers", "n_layer", "num_layers", "n_layers", most=MOST_LAYERS)
     heads = _number(text, "num_attention_heads", "n_head", "n_heads")
     vocabulary = _number(text, "vocab_size")
     family = str(text.get("model_type", ""))
@@ -86,8 +96,8 @@ def _read(config: Config) -> Architecture:
     embeddings = vocabulary * hidden * (1 if text.get("tie_word_embeddings", family in TIED) else 2)
     if family in LEARNED_POSITIONS:
         embeddings += _number(text, "max_position_embeddings", "n_positions") * hidden
-    kinds = _layer_kinds(text, layers)
-    return Architecture(
+    windowed = _window_layers(text, layers)
+    model = Architecture(
         linear=layers * attention + feed_forward + _vision(config.get("vision_config") or {}),
         other=embeddings + routers + (2 * layers + 1) * hidden,
         hidden=hidden,
@@ -96,18 +106,25 @@ def _read(config: Config) -> Architecture:
         context=_number(text, "max_position_embeddings", "n_positions", "seq_length", "max_seq_len"),
         kv_values=kv_values,
         kv_heads=kv_heads,
-        full_layers=kinds.count("full_attention"),
-        window_layers=kinds.count("sliding_attention"),
+        full_layers=layers - windowed,
+        window_layers=windowed,
         window=int(text.get("sliding_window") or 0),
+        heads=heads,
         dtype=_dtype(config, text),
         quantization=_quantization(config.get("quantization_config") or text.get("quantization_config") or {}),
     )
+    sizes = (model.linear // 10**6, model.other // 10**6, model.intermediate, model.window, model.kv_values)
+    if not all(0 <= size <= MOST for size in sizes) or not 0 < model.kv_heads <= MOST:
+        raise UnknownArchitecture("config.json is not one that we can count: no model has such sizes")
+    return model
 
 
-def _number(config: Config, *names: str) -> int:
+def _number(config: Config, *names: str, most: int = MOST) -> int:
     value = next((config[name] for name in names if isinstance(config.get(name), int)), None)
     if value is None or value <= 0:
         raise UnknownArchitecture(f"config.json says no {names[0]}; it is not that of a language model we can count")
+    if value > most:
+        raise UnknownArchitecture(f"config.json says a {names[0]} of more than {most:,}; no model has that")
     return int(value)
 
 
@@ -146,10 +163,14 @@ def _feed_forward(config: Config, family: str, hidden: int, layers: int) -> tupl
     return (layers - sparse) * 3 * hidden * wide + sparse * a_layer, sparse * int(experts) * hidden, max(wide, narrow)
 
 
-def _layer_kinds(config: Config, layers: int) -> list[str]:
-    """Of each layer that keeps keys and values, whether it keeps all. A sliding window that is only said for the whole
-    model counts as full attention, for not every version of it is used: rather too much than too little."""
-    return list(config.get("layer_types") or ["full_attention"] * layers)
+def _window_layers(config: Config, layers: int) -> int:
+    """How many layers keep only a window of keys and values. All others count as full attention, of whatever kind they
+    are, and so does a sliding window that is only said for the whole model, for not every version of it is used:
+    rather too much than too little."""
+    kinds = config.get("layer_types") or []
+    if not isinstance(kinds, list):
+        raise TypeError("layer_types is no list")
+    return min(layers, kinds.count("sliding_attention"))
 
 
 def _vision(config: Config) -> int:

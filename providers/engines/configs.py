@@ -20,14 +20,15 @@ class NoConfig(ValueError):
     """There is no config.json of that model here; the message says what to do."""
 
 
-def architecture_of(name: str, folders: tuple[Path, ...] = ()) -> Architecture:
+def architecture_of(name: str, folders: tuple[Path, ...] = (), *, can_read_paths: bool = True) -> Architecture:
     """Of a folder, a config.json, a known name ("llama-3.2-1b"), a hub id, or a size in billions ("7b").
 
-    `folders` are where models were downloaded to. Raises NoConfig and UnknownArchitecture, both ValueErrors.
+    `folders` are where models were downloaded to; without `can_read_paths` nothing outside of them is looked at.
+    Raises NoConfig and UnknownArchitecture, both ValueErrors.
     """
     if billions := _billions(name):
         return Architecture.of_size(billions)
-    config = _from_files(name, folders) or known().get(name) or known().get(name.lower())
+    config = _from_files(_places(name, folders, can_read_paths)) or known().get(name) or known().get(name.lower())
     if config is None:
         names = ", ".join(sorted(one for one in known() if "/" not in one))
         raise NoConfig(
@@ -37,11 +38,11 @@ def architecture_of(name: str, folders: tuple[Path, ...] = ()) -> Architecture:
     return architecture_read(config)
 
 
-def model_place(name: str, folders: tuple[Path, ...] = ()) -> str:
+def model_place(name: str, folders: tuple[Path, ...] = (), *, can_read_paths: bool = True) -> str:
     """What vLLM is told to load: the folder of a model that is here, or else a hub id. Raises NoConfig for a size."""
     if _billions(name):
         raise NoConfig(f"{name} is a size and no model: choose one to run it")
-    for place in _places(name, folders):
+    for place in _places(name, folders, can_read_paths):
         folder = place if place.is_dir() else place.parent
         if place.exists() and (folder / "config.json").is_file():
             return str(folder.resolve())
@@ -55,8 +56,9 @@ def _billions(name: str) -> float:
     return float(found[1]) if found else 0.0
 
 
-def _places(name: str, folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    return (Path(name), *(folder / name.replace("/", "--") for folder in folders))
+def _places(name: str, folders: tuple[Path, ...], can_read_paths: bool) -> tuple[Path, ...]:
+    downloads = tuple(folder / name.replace("/", "--") for folder in folders if name not in (".", ".."))
+    return (Path(name), *downloads) if can_read_paths else downloads
 
 
 @cache
@@ -66,8 +68,8 @@ def known() -> Mapping[str, Mapping[str, Any]]:
     return rows | {row["hub_id"]: row for row in rows.values()}
 
 
-def _from_files(name: str, folders: tuple[Path, ...]) -> Mapping[str, Any] | None:
-    for place in _places(name, folders):
+def _from_files(places: tuple[Path, ...]) -> Mapping[str, Any] | None:
+    for place in places:
         path = place
         try:
             path = place / "config.json" if place.is_dir() else place

@@ -6,8 +6,9 @@ file. No Django. The hub is https://huggingface.co or what HF_ENDPOINT says; HF_
 
 import errno
 import hashlib
+import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,11 @@ def download(source: Source, models: Path, say: Callable[[str], None], *, is_off
     for mark in wanted.files:
         if not is_whole(folder / mark.path, mark):  # it was here before, and had the right size
             _fetch(wanted, mark, folder, say)
+    for path in _strangers(folder, [mark.path for mark in wanted.files]):
+        if folder.is_symlink():  # it may be a folder of somebody's own
+            raise DownloadFailed(f"{path} is not of this commit. Delete it and try again: links are not followed.")
+        say(f"  {path.relative_to(folder)} is not of this commit, and is deleted.")
+        path.unlink()
     draft = folder / f"{MANIFEST}.draft"
     draft.write_bytes(msgspec.json.format(msgspec.json.encode(wanted)))
     draft.replace(folder / MANIFEST)
@@ -149,6 +155,18 @@ def _listed(source: Source) -> Manifest:
     return Manifest(source.hub_id, str(info.sha), files)
 
 
+def _strangers(folder: Path, wanted: Collection[str]) -> list[Path]:
+    """What lies in the folder and is not of the model, as weights of another commit, which vLLM would load, too. Links
+    are not followed: one that leads elsewhere is a stranger itself, and what is behind it is not."""
+    kept = {*wanted, *(parent.as_posix() for path in wanted for parent in Path(path).parents)}
+    found = []
+    for where, folders, files in os.walk(folder):
+        links = [name for name in folders if (Path(where) / name).is_symlink()]
+        paths = [Path(where) / name for name in (*links, *files)]
+        found += [path for path in paths if path.relative_to(folder).as_posix() not in kept]
+    return found
+
+
 def _mark(file: Any) -> FileMark:
     path = str(file.rfilename)
     if Path(path).is_absolute() or ".." in Path(path).parts:
@@ -180,6 +198,8 @@ def _fetch(wanted: Manifest, mark: FileMark, folder: Path, say: Callable[[str], 
     part = path.with_name(f"{path.name}.part")
     path.parent.mkdir(parents=True, exist_ok=True)
     url = hf_hub_url(wanted.hub_id, mark.path, revision=wanted.commit)
+    if part.is_file() and part.stat().st_size > mark.size:  # begun of another commit, whose file was longer
+        part.unlink()
     for _ in range(2):
         try:
             with part.open("ab") as file:

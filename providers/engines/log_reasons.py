@@ -51,8 +51,15 @@ REASONS: Sequence[tuple[re.Pattern[str], str]] = [
             "The hub keeps this model for those who accepted its terms: accept them there, and set HF_TOKEN.",
         ),
         (
+            r"No such file or directory: '(?:/[^'\n]*/bin/)?(?P<what>[\w+-]+)'|"
+            r"\bsh: (?:(?:line )?\d+: )?(?P<shell>[\w+-]+): (?:command )?not found|"
+            r"(?P<ninja>Ninja) is required|Failed to find (?P<c>C compiler)|Could not find (?P<cuda>nvcc)",
+            "vLLM calls the program {what}{shell}{ninja}{c}{cuda}, which is not on this machine. Install it.",
+        ),
+        (
             r"RepositoryNotFoundError|Repo id must|is not a local folder and is not a valid model|"
-            r"Invalid repository ID or local directory|does not appear to have a file named|No such file or directory",
+            r"Invalid repository ID or local directory|does not appear to have a file named|"
+            r"No such file or directory: ['\"][^'\"\n]*(?:config\.json|\.safetensors|\.safetensors\.index\.json)['\"]",
             "There is no such model: neither a folder here with a config.json, nor on the hub under this name.",
         ),
         (

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from providers.engines.architecture import Architecture
-from providers.engines.planner import CUDA_CONTEXT, CUDA_GRAPHS, GIB, MOST_SHARE, Answer, Verdict, Wanted, fit
+from providers.engines.planner import CUDA_CONTEXT, CUDA_GRAPHS, GIB, MOST_SHARE, Answer, Verdict, Way, fit
 
 SLEEPING = CUDA_CONTEXT + CUDA_GRAPHS  # bytes of its GPU that a sleeping engine keeps
 
@@ -40,9 +40,7 @@ class Packing:
         return any(one.turn for one in self.placed)
 
 
-def pack(
-    models: Mapping[str, tuple[Architecture, Wanted]], gpus: Sequence[Gpu], *, host_memory_gib: float = 0
-) -> Packing:
+def pack(models: Mapping[str, tuple[Architecture, Way]], gpus: Sequence[Gpu], *, host_memory_gib: float = 0) -> Packing:
     """Place every model, the largest first, on the GPU that is least full; what fits on no single one is cut over
     2, 4, ... of them. Models that do not fit on their GPU together take turns there."""
     verdicts = {name: _smallest_cut(model, wanted, gpus) for name, (model, wanted) in models.items()}
@@ -53,7 +51,7 @@ def pack(
         verdict = verdicts[name]
         enough = [gpu for gpu in gpus if verdict.need.total <= gpu.memory_gib * GIB * MOST_SHARE]
         count = verdict.wanted.tensor_parallel
-        if verdict.fits and len(enough) >= count:
+        if verdict.fits:
             emptiest = sorted(enough, key=lambda gpu: (load[gpu.index] - gpu.memory_gib * GIB, gpu.index))[:count]
             for gpu in emptiest:
                 load[gpu.index] += verdict.need.total
@@ -72,13 +70,28 @@ def pack(
     return Packing(tuple(placed), left_out, 1 if asleep <= host_memory_gib * GIB * 0.8 else 2)
 
 
-def _smallest_cut(model: Architecture, wanted: Wanted, gpus: Sequence[Gpu]) -> Verdict:
-    """The verdict on as few GPUs as it fits on as wanted, or on as few as it fits on at all."""
-    largest = max((gpu.memory_gib for gpu in gpus), default=0.0)
-    cuts = [2**power for power in range(5) if wanted.tensor_parallel <= 2**power <= len(gpus)] or [1]
-    verdicts = [fit(model, largest, replace(wanted, tensor_parallel=cut)) for cut in cuts]
+def fit_on(model: Architecture, wanted: Way, gpus: Sequence[Gpu]) -> Verdict:
+    """`fit` on as many of the GPUs as it is to be cut over: on the largest, of which the smallest decides."""
+    sizes = sorted((gpu.memory_gib for gpu in gpus), reverse=True)
+    cut, obstacle = wanted.tensor_parallel, ""
+    if cut > len(sizes):
+        obstacle = f"it is to be cut over {cut} GPUs, and there {'is' if len(sizes) == 1 else 'are'} {len(sizes)}"
+    elif not model.can_be_cut(cut):
+        obstacle = f"its {model.heads} heads, {model.kv_heads} of keys, cannot be dealt out evenly to {cut} GPUs"
+    verdict = fit(model, sizes[min(cut, len(sizes)) - 1] if sizes else 0, wanted)
+    return replace(verdict, answer=Answer.NO, obstacle=obstacle) if obstacle else verdict
+
+
+def _smallest_cut(model: Architecture, wanted: Way, gpus: Sequence[Gpu]) -> Verdict:
+    """The verdict on as few GPUs as it fits on as wanted, or on as few as it fits on at all; else where it needs least
+    of each."""
+    least = wanted.tensor_parallel
+    cuts = [least, *(2**power for power in range(5) if least < 2**power <= len(gpus))]
+    verdicts = [fit_on(model, replace(wanted, tensor_parallel=cut), gpus) for cut in cuts]
     as_wanted = (one for one in verdicts if one.answer is Answer.FITS)
-    return next(as_wanted, None) or next((one for one in verdicts if one.fits), verdicts[-1])
+    fitting = (one for one in verdicts if one.fits)
+    possible = [one for one in verdicts if not one.obstacle]
+    return next(as_wanted, None) or next(fitting, None) or (possible or verdicts)[-1]
 
 
 def _share(size: float, memory: float) -> float:
@@ -86,7 +99,7 @@ def _share(size: float, memory: float) -> float:
 
 
 def _with_turns(
-    placed: Sequence[Placed], memory: Mapping[int, float], models: Mapping[str, tuple[Architecture, Wanted]]
+    placed: Sequence[Placed], memory: Mapping[int, float], models: Mapping[str, tuple[Architecture, Way]]
 ) -> list[Placed]:
     """First fit, the largest first: a turn takes what fits beside it while all others of the GPU sleep. What does not
     fit beside the sleepers as it was wanted is made smaller."""

@@ -22,7 +22,7 @@ from providers.engines.downloads import listed
 from providers.engines.gpus import NoGpu, gpus_here
 from providers.engines.models import Engine
 from providers.engines.packing import Gpu, Placed
-from providers.engines.planner import GIB, Need, Verdict, Wanted
+from providers.engines.planner import GIB, Need, Verdict, Way
 from providers.engines.plans import (
     PACKED_CONTEXT,
     Plan,
@@ -33,7 +33,8 @@ from providers.engines.plans import (
     plan_of,
     turns_in_words,
 )
-from providers.engines.services import engine_like, engines_make
+from providers.engines.services import engines_make
+from providers.engines.sharing import SHARE_UNSAID
 
 MOST_MODELS = 30
 MOST_GPUS = 16
@@ -120,9 +121,9 @@ class PlanForm(forms.Form):
         return [Gpu(index, _("given"), size) for index, size in enumerate(sizes)]
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> Way:
         said = self.cleaned_data
-        return Wanted(
+        return Way(
             context=said["context"],
             concurrency=said["concurrency"] or 1,
             quantization=said["quantization"],
@@ -161,11 +162,13 @@ class Fit:
 @dataclass(frozen=True)
 class Place:
     """A row of a sharing: where a model goes, and the engine that it would be. `engine` is the name of one that is
-    there already, `obstacle` why there can be none; with neither, `fields` is what it is made with."""
+    there already, and `otherwise` how it is where that is not as planned; `obstacle` is why there can be none; with
+    neither, `fields` is what it is made with."""
 
     placed: Placed
     gpus: str
     engine: str
+    otherwise: str
     obstacle: str
     fields: dict[str, Any]
 
@@ -190,12 +193,14 @@ def plan_page(request: HttpRequest, *, site: admin.AdminSite, can_make: bool) ->
     names = list(dict.fromkeys(name for text in request.GET.getlist("models") for name in split(text)))
     form = PlanForm(request.GET if request.GET else None)
     problems: list[str] = []
-    models = _architectures(names, problems) if form.is_bound else {}
+    models = _architectures(names, problems, can_read_paths=can_make) if form.is_bound else {}
     plan, shown = None, []
+    ours: list[Engine] = []
     if form.is_bound and form.is_valid() and not problems:
         gpus: list[Gpu] = form.cleaned_data["memory"]
         plan = plan_of(models, gpus, form.wanted, host_memory_gib=form.host_memory_gib)
-        shown = [_shown(sharing, plan, gpus) for sharing in plan.sharings]
+        ours = list(Engine.objects.ours())
+        shown = [_shown(sharing, plan, gpus, ours, can_read_paths=can_make) for sharing in plan.sharings]
     if request.method == "POST":
         if not can_make:
             raise PermissionDenied
@@ -218,13 +223,13 @@ def plan_page(request: HttpRequest, *, site: admin.AdminSite, can_make: bool) ->
         "fits": [Fit(name, *row) for name, row in plan.verdicts.items()] if plan else [],
         "sharings": shown,
         "here": _gpus_in_words(),
-        "running": Engine.objects.ours().order_by("slug") if shown else [],
+        "running": ours,
         "can_make": can_make,
     }
     return render(request, "admin/providers/engine_plan.html", context)
 
 
-def _architectures(names: Sequence[str], problems: list[str]) -> dict[str, Architecture]:
+def _architectures(names: Sequence[str], problems: list[str], *, can_read_paths: bool) -> dict[str, Architecture]:
     if not names:
         problems.append(_("Choose a model."))
     if len(names) > MOST_MODELS:
@@ -233,11 +238,11 @@ def _architectures(names: Sequence[str], problems: list[str]) -> dict[str, Archi
     found = {}
     for name in names:
         try:
-            found[name] = architecture_of(name, (settings.MODELS,))
+            found[name] = architecture_of(name, (settings.MODELS,), can_read_paths=can_read_paths)
         except NoConfig:
             words = _(
-                "%(name)s is not here. Bring it with manage.py models_download, write a folder or a size such as 7b, "
-                "or choose a name from the list."
+                "%(name)s is not here. Bring it with manage.py models_download, write a size such as 7b, or choose a "
+                "name from the list."
             )
             problems.append(words % {"name": name})
         except ValueError as error:
@@ -245,22 +250,33 @@ def _architectures(names: Sequence[str], problems: list[str]) -> dict[str, Archi
     return found
 
 
-def _shown(sharing: Sharing, plan: Plan, gpus: Sequence[Gpu]) -> Shown:
+def _shown(sharing: Sharing, plan: Plan, gpus: Sequence[Gpu], ours: Sequence[Engine], *, can_read_paths: bool) -> Shown:
     names = {gpu.index: f"{gpu.index}: {gpu.name}, {gpu.memory_gib:.4g} GiB" for gpu in gpus}
+    by_model = {(engine.model, engine.quantization): engine for engine in reversed(ours)}
     places = []
     for placed in sorted(sharing.packing.placed, key=lambda one: (one.gpus, one.turn, -one.share)):
         model, _verdict = plan.verdicts[placed.name]
-        fields, engine, obstacle = {}, "", obstacle_to(placed, model)
+        fields, engine, otherwise, obstacle = {}, "", "", obstacle_to(placed, model)
         try:
-            place = model_place(placed.name, (settings.MODELS,))
+            place = model_place(placed.name, (settings.MODELS,), can_read_paths=can_read_paths)
         except NoConfig:
             obstacle = _("It is a size and no model.")
         if not obstacle:
             fields = {"model": place, **engine_fields(placed, sharing, model)}
-            if there := engine_like(**fields):
-                engine, fields = there.slug, {}
-        places.append(Place(placed, "; ".join(names[index] for index in placed.gpus), engine, obstacle, fields))
+            if there := by_model.get((place, fields["quantization"])):
+                engine, otherwise, fields = there.slug, _otherwise(there, fields, model), {}
+        where = "; ".join(names[index] for index in placed.gpus)
+        places.append(Place(placed, where, engine, otherwise, obstacle, fields))
     return Shown(sharing, places, turns_in_words(sharing.packing))
+
+
+def _otherwise(engine: Engine, planned: dict[str, Any], model: Architecture) -> str:
+    """The share and the context of an engine that has others than planned."""
+    share = SHARE_UNSAID if engine.memory_share is None else engine.memory_share
+    context = engine.context or model.context
+    if round(share, 2) == round(planned["memory_share"], 2) and context == planned["context"]:
+        return ""
+    return _("with share %(share).2f and context %(context)s") % {"share": share, "context": f"{context:,}"}
 
 
 def _made(request: HttpRequest, shown: Sequence[Shown]) -> HttpResponse | None:

@@ -2,7 +2,8 @@
 
 Pure: no Django, no GPU, no network. `fit` is the one question most callers have; `packing.py` asks it for several
 models on several GPUs. Memory is in bytes where nothing else is said; a "6 GB" card has 6 GiB. Weights and cache are
-counted exactly; what vLLM takes beside them is an estimate from its source, meant to err on the safe side.
+counted, layers of a kind that we do not know as if they kept every token; what vLLM takes beside them is an estimate
+from its source, meant to err on the safe side.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,12 +26,13 @@ CUDA_GRAPHS = GIB // 3  # what vLLM records for decoding; none with --enforce-ea
 # (EngineArgs.get_batch_defaults in 0.32; an A100 with 80 GB has those of the small).
 STEPS = ((160, 16_384, 1024), (70, 8192, 1024), (0, 2048, 256))
 BLOCK_TOKENS = 16  # the cache is given out in blocks of so many
+STEPS_AT_ONCE = 2  # one is computed while the next is prepared (vLLM's asynchronous scheduling, its default)
 SHORTEST_CONTEXT = 1024  # less is no conversation
 USEFUL_CONTEXT = 4096  # down to here a shorter context is better than fewer bits
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Way:
     """How a model should run. A `context` of None is the longest it was made for; `concurrency` is how many
     conversations of that length fit into the cache at once, and shorter ones share it."""
 
@@ -72,9 +74,10 @@ class Verdict:
     """`need` and `wanted` are of the way in which it fits; of the smallest way that was tried where it does not."""
 
     answer: Answer
-    wanted: Wanted
+    wanted: Way
     need: Need
     memory: int  # bytes that were at hand on each GPU
+    obstacle: str = ""  # why it does not fit, where it is not for its size
 
     @property
     def fits(self) -> bool:
@@ -83,23 +86,25 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """In words: "fits", "fits with 4-bit", "fits with context 4,096", "does not fit: ..."."""
+        if self.obstacle:
+            return f"does not fit: {self.obstacle}"
         if self.answer is Answer.NO:
             return f"does not fit: needs {self.need.total / GIB:.1f} GiB of {self.memory / GIB:.1f}"
         ending = f" {self.need.context:,}" if self.answer in (Answer.CONTEXT, Answer.BOTH) else ""
         return f"{self.answer.value}{ending}"
 
 
-def fit(model: Architecture, memory_gib: float, wanted: Wanted | None = None, *, share: float = MOST_SHARE) -> Verdict:
+def fit(model: Architecture, memory_gib: float, wanted: Way | None = None, *, share: float = MOST_SHARE) -> Verdict:
     """Whether `model` fits into `share` of a GPU's memory as it is wanted, and if not, what would make it fit.
 
     Where no context is asked for, a shorter one (of at least 4,096 tokens) is offered before 4 bits; where one is, 4
     bits come first. `memory_gib` is of one GPU; all of `wanted.tensor_parallel` are alike.
     """
     _least, batched, sequences = next(step for step in STEPS if memory_gib >= step[0])
-    wanted = wanted or Wanted()
+    wanted = wanted or Way()
     wanted = replace(wanted, batched_tokens=wanted.batched_tokens or batched, sequences=wanted.sequences or sequences)
     memory = int(memory_gib * GIB * share)
-    smallest: tuple[Wanted, Need] | None = None
+    smallest: tuple[Way, Need] | None = None
     for answer, way in _ways(model, wanted):
         need = need_of(model, way)
         if need.total <= memory:
@@ -110,7 +115,7 @@ def fit(model: Architecture, memory_gib: float, wanted: Wanted | None = None, *,
     return Verdict(Answer.NO, *smallest, memory)
 
 
-def need_of(model: Architecture, wanted: Wanted) -> Need:
+def need_of(model: Architecture, wanted: Way) -> Need:
     """Bytes that the model takes on each of its GPUs when it runs as wanted. Raises ValueError for what is unknown."""
     if wanted.quantization and wanted.quantization not in BITS:
         raise ValueError(f"unknown quantization {wanted.quantization!r}: one of {', '.join(BITS)}")
@@ -123,30 +128,45 @@ def need_of(model: Architecture, wanted: Wanted) -> Need:
     )
 
 
-def cache_bytes(model: Architecture, wanted: Wanted, context: int) -> int:
-    """Bytes of keys and values, on each GPU, of one conversation of `context` tokens.
+def cache_bytes(model: Architecture, wanted: Way, context: int) -> int:
+    """Bytes of keys and values, on each GPU, that vLLM keeps for one conversation of `context` tokens.
 
-    MLA's latent is held whole by every GPU; other caches are cut by heads, and a GPU holds one head at least.
+    A layer with a window keeps the tokens before a step that are still in it and those of all steps under way, and one
+    block more, for a window may begin within one (SlidingWindowSpec in vLLM's kv_cache_interface.py).
     """
-    full = -(-context // BLOCK_TOKENS) * BLOCK_TOKENS
-    windowed = min(full, model.window) if model.window else full
-    tokens = model.full_layers * full + model.window_layers * windowed
+    full = _blocks(context)
+    windowed = full
+    if model.window:
+        step = wanted.batched_tokens or STEPS[-1][1]
+        windowed = _blocks(min(model.window - 1 + STEPS_AT_ONCE * step, context)) + BLOCK_TOKENS
+    return (model.full_layers * full + model.window_layers * windowed) * _token_bytes(model, wanted)
+
+
+def tokens_in(model: Architecture, wanted: Way, room: int) -> int:
+    """How many tokens a cache of `room` bytes holds, were all attention full: what vLLM logs as "GPU KV cache size"."""
+    layers = model.full_layers + model.window_layers
+    return room // max(1, layers * BLOCK_TOKENS * _token_bytes(model, wanted)) * BLOCK_TOKENS
+
+
+def _blocks(tokens: int) -> int:
+    """So many tokens, in whole blocks."""
+    return -(-tokens // BLOCK_TOKENS) * BLOCK_TOKENS
+
+
+def _token_bytes(model: Architecture, wanted: Way) -> int:
+    """Of one layer, on each GPU. Every GPU holds MLA's latent whole; other caches are cut by heads, and a GPU holds one
+    head at least."""
     cut = min(wanted.tensor_parallel, model.kv_heads)
-    return tokens * -(-model.kv_values // cut) * (wanted.kv_bytes or _dtype_bytes(model, wanted))
+    return -(-model.kv_values // cut) * (wanted.kv_bytes or _dtype_bytes(model, wanted))
 
 
-def tokens_in(model: Architecture, wanted: Wanted, room: int) -> int:
-    """How many tokens of full attention a cache of `room` bytes holds: what vLLM logs as "GPU KV cache size"."""
-    return room // max(1, cache_bytes(model, wanted, BLOCK_TOKENS)) * BLOCK_TOKENS
-
-
-def _weights(model: Architecture, wanted: Wanted) -> int:
+def _weights(model: Architecture, wanted: Way) -> int:
     dtype = _dtype_bytes(model, wanted)
     bits = BITS.get(model.quantization or wanted.quantization, dtype * 8)  # what is quantized is not quantized again
     return int(model.linear * bits / 8 + model.other * dtype) // wanted.tensor_parallel
 
 
-def _overhead(model: Architecture, wanted: Wanted) -> int:
+def _overhead(model: Architecture, wanted: Way) -> int:
     """What the largest step needs: inputs and outputs of the widest layer, and the scores of the sampler."""
     _least, batched, sequences = STEPS[-1]
     tokens = wanted.batched_tokens or batched
@@ -155,11 +175,11 @@ def _overhead(model: Architecture, wanted: Wanted) -> int:
     return CUDA_CONTEXT + (0 if wanted.eager else CUDA_GRAPHS) + layer + 2 * scores
 
 
-def _dtype_bytes(model: Architecture, wanted: Wanted) -> int:
+def _dtype_bytes(model: Architecture, wanted: Way) -> int:
     return BYTES.get(wanted.dtype or model.dtype, 2)
 
 
-def _ways(model: Architecture, wanted: Wanted) -> Iterator[tuple[Answer, Wanted]]:
+def _ways(model: Architecture, wanted: Way) -> Iterator[tuple[Answer, Way]]:
     """As wanted first, then what hurts more and more."""
     longest = min(wanted.context or model.context, model.context)
     shorter = [2**power for power in range(30, 9, -1) if SHORTEST_CONTEXT <= 2**power < longest]
@@ -175,5 +195,5 @@ def _ways(model: Architecture, wanted: Wanted) -> Iterator[tuple[Answer, Wanted]
         yield from _cut(Answer.BOTH, small, contexts if can_shrink else [])
 
 
-def _cut(answer: Answer, way: Wanted, contexts: Sequence[int]) -> list[tuple[Answer, Wanted]]:
+def _cut(answer: Answer, way: Way, contexts: Sequence[int]) -> list[tuple[Answer, Way]]:
     return [(answer, replace(way, context=context)) for context in contexts]

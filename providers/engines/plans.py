@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from providers.engines.architecture import Architecture
-from providers.engines.packing import Gpu, Packing, Placed, pack
-from providers.engines.planner import FOUR_BIT, GIB, Verdict, Wanted, fit
-from providers.engines.states import Wanted as Desired
+from providers.engines.packing import Gpu, Packing, Placed, fit_on, pack
+from providers.engines.planner import FOUR_BIT, GIB, Verdict, Way
+from providers.engines.states import Wanted
 
 PACKED_CONTEXT = 8192  # where nothing else is said: packing for the longest context would leave room for nobody else
 CHECKPOINTS = {"awq": "AWQ", "gptq": "GPTQ"}  # quantizations that vLLM reads and does not make
@@ -20,7 +20,7 @@ class Sharing:
     """One way to put the models on the GPUs."""
 
     title: str
-    wanted: Wanted
+    wanted: Way
     packing: Packing
 
 
@@ -31,11 +31,10 @@ class Plan:
 
 
 def plan_of(
-    models: Mapping[str, Architecture], gpus: Sequence[Gpu], wanted: Wanted, *, host_memory_gib: float = 0
+    models: Mapping[str, Architecture], gpus: Sequence[Gpu], wanted: Way, *, host_memory_gib: float = 0
 ) -> Plan:
     """Of one GPU at least. `host_memory_gib` is for the weights of those that sleep."""
-    largest = max(gpu.memory_gib for gpu in gpus)
-    verdicts = {name: (model, fit(model, largest, wanted)) for name, model in models.items()}
+    verdicts = {name: (model, fit_on(model, wanted, gpus)) for name, model in models.items()}
     asked = wanted if wanted.context or len(models) == 1 else replace(wanted, context=PACKED_CONTEXT)
     ways = {"As asked": asked}
     if not wanted.quantization and len(models) > 1:
@@ -86,7 +85,7 @@ def engine_fields(placed: Placed, sharing: Sharing, model: Architecture) -> dict
         "tensor_parallel": wanted.tensor_parallel,
         "gpus": ",".join(map(str, placed.gpus)),
         "sleep_level": packing.sleep_level if packing.takes_turns else 1,
-        "desired": Desired.AWAKE.value if placed.turn <= 1 else Desired.ASLEEP.value,
+        "desired": Wanted.AWAKE.value if placed.turn <= 1 else Wanted.ASLEEP.value,
         "extra_arguments": arguments,
     }
 

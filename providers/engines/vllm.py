@@ -13,9 +13,16 @@ from pathlib import Path
 
 import httpx2
 
+from providers.secret_names import is_hidden_from_engines
+
 LOOPBACK = "127.0.0.1"
-# What Tourney says itself; said twice, the last one would win.
-RESERVED = ("--host", "--port", "--model", "--served-model-name", "--uds", "--api-key", "--root-path", "--ssl")
+# What Tourney says itself (said twice, the last one would win), and what would take its engine out of its hands.
+RESERVED = (
+    "--model", "--host", "--port", "--served-model-name", "--revision", "--quantization", "--dtype",
+    "--tensor-parallel-size", "--gpu-memory-utilization", "--max-model-len", "--enable-sleep-mode", "--config",
+    "--uds", "--api-key", "--root-path",
+)  # fmt: skip
+RESERVED_SHORT = ("-q", "-tp")  # of --quantization and --tensor-parallel-size
 NO_SLEEP_MODE = "--no-enable-sleep-mode"  # where the platform has none, as on CPUs
 PROBE_SECONDS = 5.0
 SLEEP_SECONDS = 600.0  # to copy the weights of a large model into the host's memory, or to read them back
@@ -82,7 +89,7 @@ def command_of(spec: Spec) -> list[str]:
 
 def environment_of(spec: Spec, cache: Path, *, is_offline: bool = False) -> dict[str, str]:
     """The environment of the child: ours without our secrets, with what vLLM writes kept in `cache`."""
-    environment = {name: value for name, value in os.environ.items() if not _is_secret(name)}
+    environment = {name: value for name, value in os.environ.items() if not is_hidden_from_engines(name)}
     environment |= {
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_CACHE_ROOT": str(cache / "vllm"),
@@ -90,6 +97,8 @@ def environment_of(spec: Spec, cache: Path, *, is_offline: bool = False) -> dict
         "TRITON_CACHE_DIR": str(cache / "triton"),
         "PYTHONUNBUFFERED": "1",
     }
+    if os.sep in spec.python:  # what vLLM calls by name, as ninja, lies beside its interpreter
+        environment["PATH"] = os.pathsep.join([str(Path(spec.python).absolute().parent), os.environ.get("PATH", "")])
     if spec.sleep_level:
         environment["VLLM_SERVER_DEV_MODE"] = "1"
     if spec.gpus:
@@ -101,8 +110,16 @@ def environment_of(spec: Spec, cache: Path, *, is_offline: bool = False) -> dict
 
 
 def reserved_in(arguments: list[str]) -> str:
-    """The first argument that Tourney gives itself, if there is one."""
-    return next((one for one in arguments if one.partition("=")[0] in RESERVED or one.startswith("--ssl")), "")
+    """The first argument that Tourney gives itself, if there is one; as vLLM's parser reads them, for which `_` is `-`
+    and the beginning of a name is enough. No other option of vLLM's is the beginning of one of these."""
+    return next((one for one in arguments if _is_reserved(one)), "")
+
+
+def _is_reserved(argument: str) -> bool:
+    name = re.split(r"[=.]", argument, maxsplit=1)[0].replace("_", "-")
+    if not name.startswith("--"):
+        return name.startswith(RESERVED_SHORT) or name == "-t"
+    return name.startswith("--ssl") or any(one.startswith(name) for one in RESERVED)
 
 
 class Control:
@@ -161,9 +178,3 @@ def load_in(text: str) -> Load:
         waiting=int(sums.get("num_requests_waiting", 0)),
         cache_used=sums.get("kv_cache_usage_perc", sums.get("gpu_cache_usage_perc", 0.0)),
     )
-
-
-def _is_secret(name: str) -> bool:
-    """What vLLM needs no knowledge of: our own secrets, and keys of other services. HF_TOKEN it may need."""
-    ours = ("SECRET_KEY", "KEY_ENCRYPTION_SECRETS", "DATABASE_URL", "REDIS_URL", "BROKER_URL", "EMAIL_URL")
-    return name in ours or (name.endswith("_API_KEY") and not name.startswith("VLLM"))

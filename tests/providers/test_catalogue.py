@@ -40,7 +40,11 @@ def test_a_key_may_end_with_a_line_feed(monkeypatch: pytest.MonkeyPatch) -> None
     assert selectors.target_for(model).api_key == "very-secret"
 
 
-@pytest.mark.parametrize("variable", ["SECRET_KEY", "DATABASE_URL", "REDIS_URL", "BROKER_URL", "EMAIL_URL"])
+@pytest.mark.parametrize(
+    "variable",
+    ["SECRET_KEY", "DATABASE_URL", "REDIS_URL", "BROKER_URL", "EMAIL_URL", "METRICS_TOKEN", "POSTGRES_PASSWORD",
+     "OTEL_EXPORTER_OTLP_HEADERS"],
+)  # fmt: skip
 def test_a_secret_of_our_own_is_never_an_endpoints_key(variable: str) -> None:
     endpoint = Endpoint(slug="theirs", name="Theirs", base_url="http://127.0.0.1:1/v1", api_key_variable=variable)
     with pytest.raises(ValidationError, match=f"{variable} is Tourney's own"):

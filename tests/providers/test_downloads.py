@@ -93,6 +93,38 @@ def test_what_was_changed_here_is_found_and_mended(hub: Hub, tmp_path: Path) -> 
     assert not list(broken_in(fetched(tmp_path)))
 
 
+def test_a_new_commit_leaves_nothing_of_the_old_one_and_touches_nothing_elsewhere(hub: Hub, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.txt").write_text("mine")
+    models = tmp_path / "models"
+    folder = fetched(models)
+    (folder / "old").mkdir()
+    for name in ("model-00001-of-00002.safetensors", "old/weights.safetensors", "model.safetensors.part"):
+        (folder / name).write_text("of the commit before")
+    (folder / "linked").symlink_to(elsewhere)
+    (folder / "linked.txt").symlink_to(elsewhere / "mine.txt")
+    fetched(models)
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    assert there == {"config.json", "model.safetensors", "README.md", "tourney.json"}
+    assert not (folder / "linked").is_symlink()
+    assert (elsewhere / "mine.txt").read_text() == "mine"
+    folder.rename(elsewhere / "model")
+    folder.symlink_to(elsewhere / "model")
+    (folder / "mine.txt").write_text("mine")
+    with pytest.raises(DownloadFailed, match=r"mine\.txt is not of this commit"):
+        fetched(models)
+    assert (elsewhere / "model" / "mine.txt").exists()
+    assert manifest_of(folder) is None
+
+
+def test_a_beginning_that_is_longer_than_the_file_is_thrown_away(hub: Hub, tmp_path: Path) -> None:
+    part = tmp_path / "org--model" / "model.safetensors.part"
+    part.parent.mkdir()
+    part.write_bytes(b"?" * (len(FILES["model.safetensors"]) + 1))
+    assert not list(broken_in(fetched(tmp_path)))
+
+
 def test_a_disk_that_is_too_small_is_said_before_the_first_byte(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

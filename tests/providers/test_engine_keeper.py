@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -18,9 +19,10 @@ from django.conf import settings
 
 from providers.adapters.base import Message, ProviderError, Target, TextDelta
 from providers.client import stream_answer
+from providers.engines.log_reasons import reason_in
 from providers.engines.process import EngineProcess
 from providers.engines.states import State, Wanted
-from providers.engines.vllm import Spec, command_of, environment_of, load_in
+from providers.engines.vllm import Spec, command_of, environment_of, load_in, reserved_in
 from tests.fakes.scripts import OTHER
 from tests.providers.fake_engines import free_port, kept, listens, spec, ways
 from tests.waiting import until
@@ -285,8 +287,13 @@ def test_a_keeper_that_is_killed_leaves_no_engine_behind(tmp_path: Path) -> None
 def test_the_command_is_a_list_and_the_environment_has_no_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
-    monkeypatch.setenv("SECRET_KEY", "s")
+    hidden = {
+        "OPENAI_API_KEY", "ACME_KEY", "SECRET_KEY", "METRICS_TOKEN", "POSTGRES_PASSWORD", "OTEL_EXPORTER_OTLP_HEADERS",
+        "KEY_ENCRYPTION_SECRETS", "DATABASE_URL", "THEIR_SECRET",
+    }  # fmt: skip
+    needed = {"HF_TOKEN", "VLLM_API_KEY", "HTTPS_PROXY"}
+    for name in hidden | needed:
+        monkeypatch.setenv(name, "value")
     one = Spec(
         slug="a", model="org/m; rm -rf /", served_as="a", port=9000, quantization="awq", tensor_parallel=2,
         memory_share=0.45, context=4096, gpus="0,1", extra_arguments=("--max-num-seqs", "64"),
@@ -296,9 +303,51 @@ def test_the_command_is_a_list_and_the_environment_has_no_secrets(
     assert command[-3:] == ["--enable-sleep-mode", "--max-num-seqs", "64"][-3:]
     assert command[command.index("--gpu-memory-utilization") + 1] == "0.45"
     environment = environment_of(one, tmp_path, is_offline=True)
-    assert not {"OPENAI_API_KEY", "SECRET_KEY"} & set(environment)
+    assert not hidden & set(environment)
+    assert needed <= set(environment)
     assert environment["CUDA_VISIBLE_DEVICES"] == "0,1"
     assert environment["HF_HUB_OFFLINE"] == "1"
+    assert environment["PATH"] == os.environ["PATH"]
+    own = environment_of(replace(one, python="/opt/vllm/bin/python"), tmp_path)
+    assert own["PATH"] == f"/opt/vllm/bin:{os.environ['PATH']}", "vLLM calls ninja by name"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'ninja'", "vLLM calls the program ninja,"),
+        ("No such file or directory: '/usr/local/cuda/bin/nvcc'", "vLLM calls the program nvcc,"),
+        ("/bin/sh: 1: nvcc: not found", "vLLM calls the program nvcc,"),
+        ("RuntimeError: Ninja is required to load C++ extensions", "vLLM calls the program Ninja,"),
+        ('FileNotFoundError: No such file or directory: "/m/model-00001-of-2.safetensors"', "There is no such model"),
+        ("OSError: m does not appear to have a file named config.json.", "There is no such model"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/run/x.sock'", "It ended with: FileNotFoundError"),
+    ],
+)
+def test_a_program_that_is_missing_is_no_model_that_is_missing(line: str, words: str) -> None:
+    assert reason_in(["INFO loading", line]).startswith(words)
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["--host=0.0.0.0", "--hos=0.0.0.0", "--served_model_name", "--api_key=x", "--api", "--gpu-memory-utilization=0.9",
+     "--gpu_memory", "--max-model-len", "--config", "--config=x.yaml", "--enable-sleep-mode", "--ssl_keyfile",
+     "--dtype", "--tensor-parallel-size", "-tp", "-t", "-tp=2", "-q", "-qawq", "--model.x=1", "--uds", "--"],
+)  # fmt: skip
+def test_what_tourney_says_itself_is_reserved_in_every_spelling(argument: str) -> None:
+    assert reserved_in(["--max-num-seqs", "64", argument]) == argument
+
+
+def test_every_name_of_the_command_is_reserved_and_others_of_vllm_are_not() -> None:
+    one = Spec(slug="a", model="m", served_as="a", port=9000, revision="r", quantization="awq", dtype="float16",
+               tensor_parallel=2, memory_share=0.4, context=4096, python="/opt/vllm/bin/python")  # fmt: skip
+    names = [argument for argument in command_of(one) if argument.startswith("--")]
+    assert len(names) == 11
+    assert [name for name in names if not reserved_in([name])] == []
+    free = ["--max-num-seqs=32", "--max_num_seqs", "--no-enable-sleep-mode", "--model-impl", "--config-format", "-pp",
+            "--quantization-param-path", "--kv-cache-dtype", "--enforce-eager", "--tokenizer", "--hf-overrides",
+            "-O3", "--trust-remote-code", "--no-enable-chunked-prefill", "--pipeline-parallel-size", "2"]  # fmt: skip
+    assert reserved_in(free) == ""
 
 
 def test_metrics_of_several_processes_are_added_up() -> None:

@@ -9,7 +9,9 @@ from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import Permission
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils.html import escape
 from pytest_django import Settings
@@ -193,6 +195,26 @@ def test_pressed_again_it_makes_none_twice(operator: Client) -> None:
     assert "1 engine was made: gpt2-large" in more.content.decode()
 
 
+def test_an_engine_that_is_there_otherwise_is_shown_as_it_is(operator: Client) -> None:
+    make(operator, SMALL)
+    assert "with share" not in look(operator, SMALL)
+    tiny = Engine.objects.get(slug="smollm2-135m-instruct")
+    Engine.objects.filter(pk=tiny.pk).update(memory_share=0.5)
+    assert "is there: smollm2-135m-instruct, with share 0.50 and context 4,096" in look(operator, SMALL)
+    Engine.objects.filter(pk=tiny.pk).update(memory_share=tiny.memory_share, context=None)
+    assert f"with share {tiny.memory_share:.2f} and context 8,192" in look(operator, SMALL)
+
+
+def test_a_plan_of_many_models_asks_the_database_no_more_often(operator: Client) -> None:
+    def queries(names: list[str]) -> int:
+        with CaptureQueriesContext(connection) as asked:
+            assert "Make these" in look(operator, SMALL | {"models": names, "memory": "80 80"})
+        return len(asked)
+
+    names = [name for name in known() if "/" not in name and name != "deepseek-v3"]
+    assert queries(names) == queries(names[:2])
+
+
 def test_those_that_take_turns_are_made_so(operator: Client) -> None:
     asked = {"models": ["llama-3.1-8b", "mistral-7b"], "memory": "24", "context": "8192", "host_memory": "8"}
     make(operator, asked)
@@ -237,6 +259,22 @@ def test_to_look_is_not_to_make(client: Client) -> None:
     assert PAGE in client.get(reverse("admin:providers_engine_changelist")).content.decode()
     assert make(client, SMALL).status_code == 403
     assert not Engine.objects.exists()
+
+
+def test_who_may_only_look_learns_nothing_of_the_machines_files(
+    client: Client, settings: Settings, tmp_path: Path
+) -> None:
+    downloaded(settings.MODELS, "org/here", dict(known()["llama-3.2-1b"]))
+    (tmp_path / "config.json").write_text("no model")
+    elsewhere = downloaded(tmp_path / "elsewhere", "org/secret", dict(known()["llama-3.2-1b"]))
+    watcher = factories.user(is_staff=True)
+    watcher.user_permissions.add(Permission.objects.get(codename="view_engine"))
+    client.force_login(watcher)
+    for name in (str(elsewhere), str(elsewhere / "config.json"), str(tmp_path), "..", "/etc/shadow", "manage.py"):
+        assert f"{name} is not here. Bring it" in look(client, {"models": name, "memory": "24"}), name
+    assert "always" in look(client, {"models": "org/here", "memory": "24"})
+    client.force_login(factories.staff())
+    assert "always" in look(client, {"models": str(elsewhere), "memory": "24"})
 
 
 def test_a_driver_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Engines in the database: their endpoint, what the admin and the API show, and who waits for one that sleeps."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -265,6 +266,21 @@ def test_an_engine_of_ours_may_be_asked_whatever_the_rule_and_its_address_is_its
     model = LanguageModel.objects.select_related("endpoint").get()
     assert target_for(model).addresses == "forbid"
     assert not model.is_available
+
+
+def test_what_holds_an_endpoints_key_is_gone_before_an_engine_could_inherit_it(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.VAR = tmp_path
+    factories.endpoint(api_key_variable="ACME_ACCESS")
+    factories.endpoint(api_key_variable="HF_TOKEN")
+    seen: dict[str, str] = {}
+    monkeypatch.setattr(engine_room, "run", lambda ways: seen.update(os.environ))
+    for name in ("ACME_ACCESS", "HF_TOKEN", "OTHER"):
+        monkeypatch.setenv(name, "value")
+    call_command("engines", "run")
+    assert "ACME_ACCESS" not in seen
+    assert {"HF_TOKEN", "OTHER"} <= set(seen)
 
 
 def test_two_never_look_after_the_same_engines(tmp_path: Path) -> None:

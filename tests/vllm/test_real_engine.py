@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from providers.engines.configs import architecture_of
-from providers.engines.planner import GIB, Wanted, tokens_in
+from providers.engines.planner import GIB, Way, tokens_in
 from tests.conversations.live import act, until_still
 from tests.fakes.scripts import Answer
 from tests.fakes.upstream import Upstream
@@ -48,7 +48,7 @@ def room(tmp_path_factory: pytest.TempPathFactory, judge: Upstream) -> Iterator[
 def test_it_starts_and_reports_the_cache_that_the_planner_counted(room: Room) -> None:
     began = time.monotonic()
     row = room.state("ready")
-    planned = tokens_in(architecture_of(str(MODEL)), Wanted(), CACHE_GIB * GIB)
+    planned = tokens_in(architecture_of(str(MODEL)), Way(), CACHE_GIB * GIB)
     print(f"\nready after {time.monotonic() - began:.0f} s; cache {row['cache_tokens']:,}, planned {planned:,} tokens")
     assert row["cache_tokens"] == pytest.approx(planned, rel=0.01)
 

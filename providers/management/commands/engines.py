@@ -1,5 +1,6 @@
 """The engine room from a terminal."""
 
+import os
 from argparse import ArgumentParser
 from math import inf
 from typing import IO, Any, cast
@@ -16,13 +17,14 @@ from providers.engines.gpus import NoGpu, gpus_here
 from providers.engines.keeper import Ways
 from providers.engines.packing import Gpu
 from providers.engines.plan_shown import packing_shown, verdicts_table
-from providers.engines.planner import BITS
-from providers.engines.planner import Wanted as Way
+from providers.engines.planner import BITS, Way
 from providers.engines.plans import memory_of_this_machine, plan_of
 from providers.engines.services import engine_create, engine_desired_set
 from providers.engines.states import Wanted
 from providers.engines.vllm import LOOPBACK
 from providers.models import Engine
+from providers.secret_names import OF_ENGINES
+from providers.selectors import key_variables
 
 WANTED = {"wake": Wanted.AWAKE, "sleep": Wanted.ASLEEP, "stop": Wanted.STOPPED}
 
@@ -85,6 +87,8 @@ class Command(BaseCommand):
                 self.want(options["slug"], WANTED[verb])
 
     def run_them(self) -> None:
+        for name in key_variables().difference(OF_ENGINES):  # whatever it is called, no engine inherits it
+            os.environ.pop(name, None)
         ways = Ways(
             folder=settings.VAR / "engines",
             python=settings.ENGINE_PYTHON,
