@@ -186,7 +186,7 @@ def played(
     mine = [(kind, words) for battle, kind, words in failed if battle in ledger.battles]
     with capsys.disabled():
         print("\n" + faults.told(name, ledger, moment, votes))
-        print(f"load {os.getloadavg()[0]:.1f}; its answers that failed {len(mine)}, told {dict(ledger.failures)}")
+        print(f"answers of the engine that failed {len(mine)}, told {dict(ledger.failures)}")
         print("after the kill: " + ", ".join(f"{what} {seconds:.1f} s" for what, seconds in watch.times.items()))
     faults.all_is_well(ledger, moment, votes)
     assert {kind for kind, _ in mine} <= {ErrorKind.CONNECTION.value}

@@ -1,6 +1,7 @@
 """What people at a cluster live through when a part of it dies under load. `make test-faults` prints the numbers."""
 
 import asyncio
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -169,7 +170,7 @@ def told(name: str, ledger: Ledger, moment: float, votes: dict[str, list[str]]) 
     troubles = ", ".join(f"{count} x {what}" for what, count in ledger.troubles.most_common()) or "none"
     return "\n".join(
         (
-            f"--- {name} ---",
+            f"--- {name}, load {os.getloadavg()[0]:.0f} ---",
             f"battles {len(ledger.battles)}, votes accepted {len(ledger.votes)}, "
             f"stored {sum(map(len, votes.values()))}, sides {dict(ledger.ends)}, given up {len(ledger.gave_up)}",
             f"troubles: {troubles}, for {last - first:.1f} s",
