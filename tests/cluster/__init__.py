@@ -1,5 +1,6 @@
 """Tourney as several hosts run it, on loopback: PostgreSQL, Redis, two web processes, two workers, beat, a proxy with
-TLS and a fake upstream, each a process of its own that may be killed. Nothing of this machine's own servers is used."""
+TLS, a fake upstream and, where it is wanted, `engines run` with a fake vLLM, each a process of its own that may be
+killed. Nothing of this machine's own servers is used."""
 
 import json
 import os
@@ -17,10 +18,12 @@ from typing import Any, Self
 import psycopg2
 
 from tests.cluster.parts import ROOT, Part, listens
+from tests.providers.fake_engines import interpreter
 from tests.server import Account, free_port
 
 START = str(ROOT / "deploy/start.sh")
 SITE = "localhost"
+ENGINE = "axolotl-engine"
 
 
 class Missing(Exception):
@@ -44,6 +47,7 @@ class Cluster:
     """`with Cluster(folder, accounts=20) as cluster:` brings all of it up, and takes all of it down.
 
     `parts` holds the processes by name. Of the `proxies` (nginx, caddy) the first is the one that `door` leads through.
+    `engine` is the model (tests/fakes/vllm.py) of an engine of our own, ENGINE; empty for none.
     """
 
     def __init__(
@@ -54,14 +58,24 @@ class Cluster:
         proxies: Sequence[str] = ("nginx",),
         webs: int = 2,
         workers: int = 2,
+        engine: str = "",
         **variables: str,
     ) -> None:
         self.folder = folder
         self.count = accounts
         self.proxies = proxies
+        self.engine = engine
         self.webs = [f"web{n}" for n in range(1, webs + 1)]
         self.workers = [f"worker{n}" for n in range(1, workers + 1)]
-        named = ["postgresql", "redis", "upstream", *self.webs, *proxies, *(f"{proxy}-http" for proxy in proxies)]
+        named = [
+            "postgresql",
+            "redis",
+            "upstream",
+            "engine",
+            *self.webs,
+            *proxies,
+            *(f"{proxy}-http" for proxy in proxies),
+        ]
         self.ports = {name: free_port() for name in named}
         self.database_url = f"postgresql://postgres@127.0.0.1:{self.ports['postgresql']}/postgres"
         self.environment = self._environment(variables)
@@ -143,8 +157,11 @@ class Cluster:
         upstream = f"http://127.0.0.1:{self.ports['upstream']}/v1"
         made = json.loads(self.run(sys.executable, "-m", "tests.server_data", upstream, str(self.count)))
         self.accounts = [Account(**account) for account in made["accounts"]]
+        if self.engine:
+            self.run(START, "engines", "add", ENGINE, self.engine, "--port", str(self.ports["engine"]))
         mine = [self._tourney(name, "web", str(self.ports[name])) for name in self.webs]
         mine += [self._tourney(name, "worker") for name in self.workers] + [self._tourney("beat", "beat")]
+        mine += [self._engines()] if self.engine else []
         mine += [self._caddy() if proxy == "caddy" else self._nginx() for proxy in self.proxies]
         for part in mine:
             self.parts[part.name] = part
@@ -186,6 +203,13 @@ class Cluster:
     def _upstream(self) -> Part:
         port = self.ports["upstream"]
         return Part("upstream", [sys.executable, "-m", "tests.fakes", str(port)], self.folder, lambda: listens(port))
+
+    def _engines(self) -> Part:
+        """`engines run`, as its unit of systemd starts it. Its guard and its engine are in sessions of their own: a
+        kill of this part is none of theirs."""
+        environment = self.environment | {"ENGINE_PYTHON": interpreter(self.folder)}
+        command = [START, "engines", "run"]
+        return Part("engines", command, self.folder, lambda: listens(self.ports["engine"]), environment)
 
     def _caddy(self) -> Part:
         web = " ".join(f"127.0.0.1:{self.ports[name]}" for name in self.webs)

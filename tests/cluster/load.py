@@ -47,6 +47,7 @@ class Ledger:
     left_alone: set[str] = field(default_factory=set)
     votes: dict[str, str] = field(default_factory=dict)
     ends: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)  # by the words that were seen beside them
 
     @property
     def now(self) -> float:
@@ -140,6 +141,7 @@ class Visitor:
                     ended[frame["side"]], can_vote = frame["status"], frame["can_vote"]
                 case "failed":
                     ended[frame["side"]], can_vote = "failed", frame["can_vote"]
+                    self.ledger.failures[frame["message"]] += 1
                 case "delta" | "block" if not has_words:
                     has_words = True
                     self.ledger.done("first words", time.monotonic() - began)

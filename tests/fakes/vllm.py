@@ -3,7 +3,7 @@
 It takes vLLM's own arguments, answers on the real wire (tests/fakes/scripts.py says what), has the routes of sleep mode
 and the names of /metrics, and prints vLLM's own lines. What it does besides is in the name of the model: `oom`,
 `no-cache`, `long`, `host-full`, `in-parts`, `disk-full`, `no-gpu`, `never-ready`, `dies-after-start`, `drowsy`
-(wakes slowly), `sleepless`.
+(wakes slowly), `sleepless`, `slow` and `crawling` (in how they write).
 """
 
 import asyncio
@@ -16,6 +16,8 @@ from tests.fakes.scripts import OTHER, Answer
 from tests.fakes.upstream import Upstream
 
 LOADING_SECONDS = 0.05
+TOKEN_SECONDS = 0.005
+TOKEN_SECONDS_OF = {"slow": 0.02, "crawling": 0.15}
 FATAL = {
     "oom": "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB. GPU 0 has a total capacity of "
     "5.79 GiB of which 40.00 MiB is free.",
@@ -40,7 +42,7 @@ class FakeVllm(Upstream):
     def __init__(self, arguments: dict[str, str], flags: set[str]) -> None:
         self.model = Path(arguments["--model"]).name
         self.served = arguments.get("--served-model-name", arguments["--model"])
-        super().__init__({self.served: Answer(OTHER, seconds_a_token=0.02 if "slow" in self.model else 0.005)})
+        super().__init__({self.served: Answer(OTHER, seconds_a_token=TOKEN_SECONDS_OF.get(self.model, TOKEN_SECONDS))})
         self.scripts = {self.served: self.scripts[self.served]}
         self.port = int(arguments["--port"])
         self.has_sleep_mode = "--enable-sleep-mode" in flags and os.environ.get("VLLM_SERVER_DEV_MODE") == "1"

@@ -17,7 +17,7 @@ def cluster() -> Iterator[Cluster]:
     # Not one of pytest's folders: they are closed to PostgreSQL, which runs as somebody else.
     with tempfile.TemporaryDirectory(prefix="tourney-cluster-") as folder:
         try:
-            with Cluster(Path(folder), accounts=ACCOUNTS, proxies=("nginx", "caddy")) as running:
+            with Cluster(Path(folder), accounts=ACCOUNTS, proxies=("nginx", "caddy"), engine="crawling") as running:
                 yield running
         except Missing as missing:
             if os.environ.get("CI") == "true":

@@ -1,6 +1,7 @@
 """What people at a cluster live through when a part of it dies under load. `make test-faults` prints the numbers."""
 
 import asyncio
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -97,7 +98,7 @@ FAULTS = [
     Fault("Redis, slow", slowed("redis")),
     Fault("PostgreSQL, restart", restarted("postgresql")),
     Fault("PostgreSQL, kill -9", killed("postgresql")),
-    Fault("engine, kill -9", killed("upstream")),
+    Fault("upstream, kill -9", killed("upstream")),
     Fault("web process, restart", restarted("web2")),
 ]
 
@@ -115,11 +116,8 @@ def test_nobody_loses_a_vote_and_nothing_stays_stuck(
     )  # fmt: skip
     votes = stored_votes(cluster, ledger)
     with capsys.disabled():
-        print("\n" + told(fault, ledger, moment, votes))
-    assert not ledger.gave_up
-    assert {battle: [choice] for battle, choice in ledger.votes.items()} == votes
-    assert not ledger.unexplained
-    assert {"battle", "first words", "vote", "board", "page"} <= ledger.again_after(moment).keys()
+        print("\n" + told(fault.name, ledger, moment, votes))
+    all_is_well(ledger, moment, votes)
 
 
 def test_what_nobody_looks_at_comes_to_its_end_too(cluster: Cluster) -> None:
@@ -145,6 +143,14 @@ def test_every_vote_has_come_into_the_leaderboard_once(cluster: Cluster) -> None
     assert cluster.query(counted) == cluster.query(newest)
 
 
+def all_is_well(ledger: Ledger, moment: float, votes: dict[str, list[str]]) -> None:
+    """Everybody got what they wanted, each vote was stored once, every refusal said why, and all works again."""
+    assert not ledger.gave_up
+    assert {battle: [choice] for battle, choice in ledger.votes.items()} == votes
+    assert not ledger.unexplained
+    assert {"battle", "first words", "vote", "board", "page"} <= ledger.again_after(moment).keys()
+
+
 def stored_votes(cluster: Cluster, ledger: Ledger) -> dict[str, list[str]]:
     """The choices that the database has for each of the ledger's battles: of these people, in this time."""
     rows = cluster.query(
@@ -158,13 +164,13 @@ def stored_votes(cluster: Cluster, ledger: Ledger) -> dict[str, list[str]]:
     return found
 
 
-def told(fault: Fault, ledger: Ledger, moment: float, votes: dict[str, list[str]]) -> str:
+def told(name: str, ledger: Ledger, moment: float, votes: dict[str, list[str]]) -> str:
     again = ", ".join(f"{kind} {seconds:.1f} s" for kind, seconds in sorted(ledger.again_after(moment).items()))
     first, last = (min(ledger.trouble_times), max(ledger.trouble_times)) if ledger.trouble_times else (0.0, 0.0)
     troubles = ", ".join(f"{count} x {what}" for what, count in ledger.troubles.most_common()) or "none"
     return "\n".join(
         (
-            f"--- {fault.name} ---",
+            f"--- {name}, load {os.getloadavg()[0]:.0f} ---",
             f"battles {len(ledger.battles)}, votes accepted {len(ledger.votes)}, "
             f"stored {sum(map(len, votes.values()))}, sides {dict(ledger.ends)}, given up {len(ledger.gave_up)}",
             f"troubles: {troubles}, for {last - first:.1f} s",
