@@ -145,10 +145,10 @@ def _conversation_votes(person: User) -> Iterator[Row]:
     )  # fmt: skip
     owners = ("conversation_a__owner_id", "conversation_b__owner_id")
     for row in _values(ConversationPair.objects.filter(voter=person).exclude(decided_at=None), *names, *owners):
-        for part in ("conversation_a", "conversation_b"):
-            if row.pop(f"{part}__owner_id") != person.pk:
-                row[f"{part}_id"] = None
-        yield row
+        hidden = {
+            f"{part}_id": None for part in ("conversation_a", "conversation_b") if row[f"{part}__owner_id"] != person.pk
+        }
+        yield {name: value for name, value in row.items() if name not in owners} | hidden
 
 
 def _experiments(person: User) -> Iterable[Row]:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
@@ -89,7 +89,7 @@ def may_compare(viewer: User) -> bool:
 def _counted(conversations: QuerySet[Conversation], *by: str) -> QuerySet[Conversation, dict[str, Any]]:
     """Scenarios of which there are two conversations at least."""
     counts = conversations.filter(scenario__isnull=False).order_by().values(*by).annotate(number=Count("pk"))
-    return counts.filter(number__gte=2)
+    return cast("QuerySet[Conversation, dict[str, Any]]", counts.filter(number__gte=2))
 
 
 def _shelves(conversations: QuerySet[Conversation], *by: str) -> list[QuerySet[Conversation]]:
