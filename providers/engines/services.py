@@ -132,11 +132,13 @@ def engine_wake(*, endpoint_slug: str) -> tuple[State | None, str]:
 
 @transaction.atomic
 def engine_note(*, slug: str, report: Report) -> None:
-    """Store how an engine is, and whether its endpoint's models may be drawn. An unknown slug is no error."""
+    """Store how an engine is, and whether its endpoint's models may be drawn: one that has come back is drawn at once,
+    however often its models failed while it was away. An unknown slug is no error."""
     engine = Engine.objects.filter(slug=slug).first()
     if engine is None:
         return
     now = timezone.now()
+    has_come_back = engine.state != report.state and report.state is State.READY
     if engine.state != report.state:
         engine.state, engine.state_since = report.state.value, now
         if report.state in (State.STARTING, State.WAKING):
@@ -152,6 +154,8 @@ def engine_note(*, slug: str, report: Report) -> None:
     Endpoint.objects.filter(engine=engine).update(
         engine_state=report.state.value, is_reachable=is_reachable, checked_at=now
     )
+    if has_come_back:
+        LanguageModel.objects.filter(endpoint__engine=engine).update(failures_in_row=0, resting_until=None)
 
 
 @transaction.atomic

@@ -106,6 +106,23 @@ def test_what_could_be_read_as_more_than_it_says_is_refused(fields: dict[str, An
     assert set(refused.value.message_dict) == {where}
 
 
+def test_a_model_whose_engine_is_back_rests_no_longer() -> None:
+    model = model_of(engine())
+    until = timezone.now() + timedelta(minutes=2)
+    LanguageModel.objects.filter(pk=model.pk).update(failures_in_row=5, resting_until=until)
+    engine_note(slug="small", report=Report(State.STARTING))
+    model.refresh_from_db()
+    assert model.resting_until
+    engine_note(slug="small", report=Report(State.READY))
+    model.refresh_from_db()
+    assert (model.failures_in_row, model.resting_until) == (0, None)
+    # Ready as before: what fails now is the model's own.
+    LanguageModel.objects.filter(pk=model.pk).update(failures_in_row=2)
+    engine_note(slug="small", report=Report(State.READY, running=1))
+    model.refresh_from_db()
+    assert model.failures_in_row == 2
+
+
 def test_a_state_that_is_noted_decides_who_is_drawn(settings: Settings) -> None:
     row = engine()
     for state, policy, is_drawn in [
