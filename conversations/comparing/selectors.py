@@ -59,7 +59,8 @@ def _finished(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
 
 def pair_next(viewer: User) -> Draw | None:
     """Two conversations that this person has not compared yet, by chance: their own, then those that others share. Of
-    their own, those whose models they were told come last; of others', not at all. None where there are none."""
+    their own, those whose models they were told come last; of others', not at all. None where none was found: of
+    very many scenarios only some are looked at."""
     pairs = ConversationPair.objects.filter(voter=viewer).values_list(
         "key", "decided_at", "conversation_a", "conversation_b"
     )
