@@ -10,7 +10,8 @@ from urllib.error import URLError
 
 import pytest
 
-from tests.server import ROOT, Server, free_port, start
+from tests.ports import free_port
+from tests.server import ROOT, Server, start
 
 READY_WITHIN_SECONDS = 60
 

@@ -7,7 +7,9 @@ from typing import Any
 from accounts import services as accounts_services
 from accounts.models import ApiKey, Scope, User
 from battles.models import Battle, Response, Side, Turn
-from providers.models import Endpoint, LanguageModel
+from providers.engines.services import engine_endpoint_sync
+from providers.models import Endpoint, Engine, LanguageModel
+from tests.ports import free_port
 
 PASSWORD = "a long enough password"
 ALL_SCOPES = tuple(Scope.values)
@@ -51,6 +53,17 @@ def language_model(slug: str = "", **fields: Any) -> LanguageModel:
     if "endpoint" not in values:
         values["endpoint"] = endpoint()
     return LanguageModel.objects.create(**values)
+
+
+def engine(slug: str = "small", **fields: Any) -> Engine:
+    """An engine of ours with its endpoint and its model."""
+    row = Engine.objects.create(**{"slug": slug, "model": "plain", "port": free_port()} | fields)
+    engine_endpoint_sync(engine=row)
+    return row
+
+
+def model_of(row: Engine) -> LanguageModel:
+    return LanguageModel.objects.select_related("endpoint").get(endpoint__engine=row)
 
 
 def battle(

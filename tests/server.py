@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -12,8 +11,9 @@ from pathlib import Path
 
 from tests import prepared
 from tests.commands import ROOT, Commands
+from tests.ports import free_port
 
-__all__ = ["ROOT", "Account", "Server", "free_port", "start"]
+__all__ = ["ROOT", "Account", "Server", "start"]
 READY_WITHIN_SECONDS = 120.0
 METRICS_TOKEN = "metrics-of-a-test"
 # Not a test worker's own, which is emptied after each test; servers side by side do not meet, for ids are unique.
@@ -74,12 +74,6 @@ class Server:
     def start_again(self) -> None:
         """The same data, a new process."""
         self.process = _daphne(self.environment, self.url)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def start(folder: Path, *, upstream_url: str, accounts: int = 10, **variables: str) -> Server:

@@ -138,9 +138,8 @@ def test_an_experiment_goes_on_in_the_next_worker_from_where_it_was(
 def ending_server(server: Server) -> Iterator[Server]:
     """The server of all tests, and there again for the tests that follow, whatever comes of this one."""
     yield server
-    if server.process.poll() is None:
-        server.shut_down()
-    server.start_again()
+    if server.process.poll() is not None:
+        server.start_again()
 
 
 def test_a_web_process_ends_its_sockets_and_streams_in_words(ending_server: Server, person: Person) -> None:

@@ -69,7 +69,8 @@ async def test_a_line_without_an_end_and_rubbish_bytes_are_shown() -> None:
     code = "import sys,time; sys.stdout.buffer.write(b'x' * 40000 + b'\\xff last'); sys.stdout.flush(); time.sleep(0.2)"
     started = Started(python("web", code))
     await until(lambda: "\ufffd last" in started.stream.getvalue())
-    await started.stop()
+    assert await started.stop() == 0
+    assert started.stream.getvalue().count("x") >= 40_000, "cut into lines, and whole"
 
 
 async def test_a_program_that_ends_is_started_again() -> None:

@@ -18,8 +18,9 @@ from typing import Any, Self
 import psycopg2
 
 from tests.cluster.parts import ROOT, Part, listens
+from tests.ports import free_port
 from tests.providers.fake_engines import interpreter
-from tests.server import Account, free_port
+from tests.server import Account
 
 START = str(ROOT / "deploy/start.sh")
 SITE = "localhost"

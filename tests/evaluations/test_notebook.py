@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.server import ROOT, free_port
+from tests.ports import free_port
+from tests.server import ROOT
 
 pytestmark = [pytest.mark.embedded, pytest.mark.xdist_group("embedded")]
 

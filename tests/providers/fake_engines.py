@@ -14,13 +14,7 @@ from common.processes import Guard
 from providers.engines.keeper import Keeper, Ways
 from providers.engines.states import Report, State, Wanted
 from providers.engines.vllm import Spec
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+from tests.ports import free_port
 
 
 def interpreter(folder: Path) -> str:

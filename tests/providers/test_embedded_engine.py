@@ -18,13 +18,7 @@ from django.conf import settings
 
 from providers.engines import embedded
 from providers.engines.embedded import EmbeddedEngineError, embedded_model_path, port_is_taken
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+from tests.ports import free_port
 
 
 def engine_serve(port: int, var: Path) -> subprocess.Popen[str]:

@@ -24,7 +24,8 @@ from providers.engines.process import EngineProcess
 from providers.engines.states import State, Wanted
 from providers.engines.vllm import Spec, command_of, environment_of, load_in, reserved_in
 from tests.fakes.scripts import OTHER
-from tests.providers.fake_engines import free_port, kept, listens, spec, ways
+from tests.ports import free_port
+from tests.providers.fake_engines import kept, listens, spec, ways
 from tests.waiting import until
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from providers.engines.embedded import embedded_model_path
 from tests.live import JSON, Person
-from tests.server import ROOT, Server, free_port, start
+from tests.ports import free_port
+from tests.server import ROOT, Server, start
 
 VENV = ROOT / ".venv-vllm"
 PYTHON = VENV / "bin" / "python"
